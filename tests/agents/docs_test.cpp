@@ -16,6 +16,7 @@ TEST_CASE("docs/agents.md has the tables of the records", "[agents][docs]") {
   page.put("train", train_options());
   page.put("training-part", training_part_options());
   page.put("evaluation-part", evaluation_part_options());
+  page.put("curriculum", curriculum_options());
   page.put("agent", agent_options());
   page.put("warm-start", warm_start_options());
   page.put("ppo", ppo_options());
@@ -27,9 +28,9 @@ TEST_CASE("docs/agents.md has the tables of the records", "[agents][docs]") {
 
 TEST_CASE("The shipped training files are read", "[agents][docs]") {
   const std::set<std::string> expected{
-      "train-ndv4",    "train-cloud-ib", "train-cloud-ib-dgx2", "train-cloud-ib-dgx2x2",
-      "train-offline", "train-transfer", "train-fine-tune",     "train-netlab",
-      "train-openmpi"};
+      "train-ndv4",    "train-cloud-ib", "train-cloud-ib-dgx2",  "train-cloud-ib-dgx2x2",
+      "train-offline", "train-transfer", "train-fine-tune",      "train-netlab",
+      "train-openmpi", "train-pccl",     "train-dgx1-synthesis", "train-two-machines-synthesis"};
   std::set<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(CCLGYM_SOURCE_DIR "/experiments")) {
     const std::string name = entry.path().stem().string();

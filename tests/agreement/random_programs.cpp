@@ -304,6 +304,7 @@ Program library_program(Dice& dice) {
       if (request.ranks % d == 0) divisors.push_back(d);
     }
     request.ranks_per_server = dice.pick(divisors);
+    if (check_request(algorithm, request)) continue;
     for (int rings = dice.below(3); rings > 0; --rings) {
       std::vector<int>& ring = request.rings.emplace_back(ix(request.ranks));
       std::iota(ring.begin(), ring.end(), 0);

@@ -2,7 +2,8 @@
 // fields. scripts/synthesis-bars makes the table of docs/synthesis-bars.md from them.
 //   bench_synthesis [--quick] [--list] [ROW...]
 //   bench_synthesis --programs FOLDER
-// --quick leaves out what takes more than 5 s. --programs writes the algorithms of SCCL's figures.
+// --quick leaves out what takes more than 5 s, and names it on stderr. --programs writes the
+// algorithms of SCCL's figures.
 #include <algorithm>
 #include <cstdio>
 #include <exception>

@@ -70,7 +70,8 @@ TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the pro
   if (kSanitized) {  // because H100-cluster takes most of the time
     filter.systems = {"ABCI-V100", "Alps-GH200", "Azure-NDv4", "H100-SXM-slice", "MI300Xx8"};
   }
-  const Comparison comparison = compare(file, make_cells(rows, filter, file), std::nullopt, 2);
+  const Comparison comparison =
+      compare(file, make_cells(rows, filter, file), std::nullopt, {.jobs = 2});
   CHECK(comparison.refused.empty());
   std::map<std::string, std::vector<const Compared*>> groups;
   for (const Compared& each : comparison.cells) {
@@ -115,7 +116,7 @@ TEST_CASE("docs/calibration.md prints the errors of the sets of the netlab",
     filter.fabric = "ethernet";
     const Comparison comparison =
         compare(file, make_cells(read_measured_file(file), filter, file),
-                root + "/experiments/netlab/netlab-" + fields[0] + ".yaml", 2);
+                root + "/experiments/netlab/netlab-" + fields[0] + ".yaml", {.jobs = 2});
     CHECK(static_cast<int>(comparison.cells.size()) == std::stoi(fields[1]));
     const ErrorSummary fitted = errors_of(comparison, Seen::Fitted);
     const ErrorSummary held_out = errors_of(comparison, Seen::HeldOut);

@@ -1,5 +1,9 @@
 // Tests of cclgym check-certificate on what cclgym synthesize writes.
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
+#include <unistd.h>
 
 #include "cli/program.hpp"
 #include "support/catch.hpp"
@@ -52,6 +56,47 @@ TEST_CASE("check-certificate verifies the certificates of synthesize and refuses
   refused({"nowhere.json"}, "'nowhere.json'");
   refused({}, "missing FILE");
   refused({"--quiet"}, "unknown option");
+}
+
+bool in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+TEST_CASE("drat-trim accepts the proofs of check-certificate --drat, and refuses cut ones",
+          "[cli][check-certificate]") {
+  const TemporaryFolder folder;
+  const Ended made = run_program({"synthesize", "--fabric", "dgx1", "--collective", "gather",
+                                  "--pareto", "--no-sweep", "--quiet", "-o", "made"},
+                                 folder.path());
+  INFO(made.err);
+  REQUIRE(made.code == 0);
+  const Ended checked = run_program({"check-certificate", "made/certificates/gather-rup-5-2-6.json",
+                                     "made/certificates/gather-distance.json", "--drat", "proofs"},
+                                    folder.path());
+  INFO(checked.err);
+  CHECK(checked.code == 0);
+  const std::string stem = folder / "proofs/gather-rup-5-2-6";
+  CHECK(contains(checked.out,
+                 "check it with: drat-trim proofs/gather-rup-5-2-6.cnf "
+                 "proofs/gather-rup-5-2-6.drat\n"));
+  CHECK(read_file(stem + ".cnf").starts_with("p cnf "));
+  CHECK(!read_file(stem + ".drat").empty());
+  CHECK(!std::filesystem::exists(folder / "proofs/gather-distance.cnf"));
+
+  SKIP_UNLESS(in_path("drat-trim"), "drat-trim, which is not installed");
+  const auto verified = [&](const std::string& proof) {
+    const std::string log = folder / "log";
+    const std::string command = "drat-trim " + stem + ".cnf " + proof + " >" + log;
+    return std::system(command.c_str()) == 0 && contains(read_file(log), "s VERIFIED");
+  };
+  CHECK(verified(stem + ".drat"));
+  write_file(folder / "none.drat", "");
+  CHECK_FALSE(verified(folder / "none.drat"));
 }
 
 }  // namespace

@@ -12,9 +12,9 @@ namespace cclgym::test {
 namespace {
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names{"run",  "report",  "simulate", "describe",
-                                              "list", "compile", "verify",   "tune-dispatch",
-                                              "fit",  "compare"};
+  static const std::vector<std::string> names{"run",           "merge", "report",  "simulate",
+                                              "describe",      "list",  "compile", "verify",
+                                              "tune-dispatch", "fit",   "compare"};
   return names;
 }
 
@@ -75,26 +75,27 @@ TEST_CASE("--version prints the version and the built-in libraries", "[cli][main
 TEST_CASE("mistakes on the command line: a message, exit code 2", "[cli][main]") {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
       {{"rnu"},
-       "unknown command 'rnu'; expected one of run, report, simulate, describe, list, compile, "
+       "unknown command 'rnu'; expected one of run, merge, report, simulate, describe, list, "
+       "compile, "
        "verify, synthesize, check-certificate, tune-dispatch, fit, compare, calibrate, train, "
        "evaluate, validate, export, deploy "
        "(did you mean 'run'?)"},
       {{"--vresion"},
        "unknown option '--vresion'; expected one of --help, --version (did you mean '--version'?)"},
       {{"run", "--jbos", "2", "x.yaml"},
-       "unknown option '--jbos'; expected one of --out, --engine, --jobs, --fresh, --quiet, --help "
-       "(did you mean '--jobs'?)"},
+       "unknown option '--jbos'; expected one of --out, --engine, --jobs, --shard, --cell-timeout, "
+       "--peer-timeout, --fresh, --quiet, --help (did you mean '--jobs'?)"},
       {{"run"},
-       "missing FILE; expected: cclgym run FILE [--out DIR] [--engine E] [--jobs N] [--fresh] "
-       "[--quiet]"},
+       "missing FILE; expected: cclgym run FILE [--out DIR] [--jobs N] [--shard I/N] [--fresh] "
+       "[--quiet] [options]"},
       {{"run", "a", "b"},
-       "too many arguments; expected: cclgym run FILE [--out DIR] [--engine E] [--jobs N] "
-       "[--fresh] [--quiet]"},
+       "too many arguments; expected: cclgym run FILE [--out DIR] [--jobs N] [--shard I/N] "
+       "[--fresh] [--quiet] [options]"},
       {{"run", "a", "--jobs"}, "the required argument for option '--jobs' is missing"},
       {{"run", "a", "--jobs", "1", "--jobs", "2"}, "--jobs is given more than once"},
       {{"run", "--FILE", "a"},
-       "unknown option '--FILE'; expected one of --out, --engine, --jobs, --fresh, --quiet, --help "
-       "(did you mean '--help'?)"},
+       "unknown option '--FILE'; expected one of --out, --engine, --jobs, --shard, --cell-timeout, "
+       "--peer-timeout, --fresh, --quiet, --help (did you mean '--help'?)"},
       {{"run", "gone.yaml"}, "'gone.yaml' does not exist"},
       {{"run", "/tmp"}, "'/tmp' is a folder; expected a file"}};
   for (const auto& [args, message] : mistakes) {

@@ -184,4 +184,37 @@ TEST_CASE("verify refuses options of the execution without --execute", "[cli][pr
   CHECK(run_program({"verify", file, "--execute", "--seed", "2"}, folder.path()).code == 0);
 }
 
+TEST_CASE("verify and compile take collectives over levels", "[cli][programs]") {
+  const TemporaryFolder folder;
+  const auto verified = [&](const std::string& name, const std::string& nodes) {
+    return run_program(
+        {"verify", name, "--collective", "reducescatter", "--gpus", "8", "--nodes", nodes},
+        folder.path());
+  };
+  const Ended right = verified("hierarchical:4x2:ring:subcomms=2", "2");
+  CHECK(right.code == 0);
+  CHECK(contains(right.out, "right: computes reducescatter in every order of execution"));
+  const Ended typo = verified("hierarchical:4x2:ring:subcoms=2", "2");
+  CHECK(typo.code == 2);
+  CHECK(contains(typo.err, "did you mean 'subcomms='?"));
+  const Ended levels = verified("hierarchical:4x2:ring", "4");
+  CHECK(levels.code == 2);
+  CHECK(contains(levels.err, "level 1 of 4 ranks is partly inside nodes of 2"));
+  const Ended ranks = verified("hierarchical:4x4:ring", "2");
+  CHECK(ranks.code == 2);
+  CHECK(contains(ranks.err, "it needs exactly 16 ranks, the product of its factors 4x4"));
+  const Ended unknown = verified("rings", "1");
+  CHECK(unknown.code == 2);
+  CHECK(contains(unknown.err, "unknown algorithm 'rings'"));
+
+  const auto compiled = [&](const std::string& name) {
+    return run_program(
+        {"compile", name, "--collective", "allgather", "--gpus", "8", "--out", "p.xml"},
+        folder.path());
+  };
+  REQUIRE(compiled("hierarchical:8:recursive").code == 0);
+  CHECK(run_program({"verify", "p.xml"}, folder.path()).code == 0);
+  CHECK(contains(compiled("hierarchical:4x2:recursive").err, "a file is one kernel"));
+}
+
 }  // namespace cclgym::test

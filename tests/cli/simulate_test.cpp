@@ -104,15 +104,20 @@ TEST_CASE("simulate warns of a cost model that is not of the fabric's GPUs", "[c
   CHECK(other.code == 0);
   CHECK(other.err == "warning: cost model v100 stands for V100, but fabric 'mi300x' has MI300X\n");
   CHECK(other.out.find("cost model v100 (not of MI300X), ") != std::string::npos);
-  const Ended none = of({"--fabric", "frontier", "--json"});
-  CHECK(none.err.starts_with("warning: no parameter set was fitted to the MI250X"));
+  const TemporaryFolder folder;
+  const std::string file = folder / "b200.yaml";
+  write_file(file,
+             "name: four-b200\ngpu_model: B200\nnodes: [{name: gpu0..3}]\nlinks: [{mesh: gpu0..3, "
+             "kind: nvlink, bandwidth: 50 GB/s, latency: 1us}]\n");
+  const Ended none = of({"--fabric", file, "--json"});
+  CHECK(none.err.starts_with("warning: no parameter set was fitted to the B200"));
   const nlohmann::json json = nlohmann::json::parse(none.out);
   CHECK(json.at("cost_model") == "hockney");
-  CHECK(json.at("cost_model_misfit") == "no set for MI250X");
+  CHECK(json.at("cost_model_misfit") == "no set for B200");
   const Ended own = of({"--fabric", "mi300x", "--json"});
   CHECK(own.err.empty());
   CHECK(nlohmann::json::parse(own.out).at("cost_model_misfit").is_null());
-  CHECK(of({"--fabric", "frontier", "--cost-model", "hockney"}).err.empty());
+  CHECK(of({"--fabric", file, "--cost-model", "hockney"}).err.empty());
 }
 
 TEST_CASE("simulate --program: a compiled file takes the time of its algorithm",

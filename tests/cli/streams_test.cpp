@@ -44,6 +44,7 @@ const std::map<std::string, WorkingCall>& working_calls() {
   const std::string worker = CCLGYM_ACTING_WORKER;
   static const std::map<std::string, WorkingCall> calls{
       {"run", {.args = {"run", "e.yaml", "--out", "o", "--jobs", "2"}}},
+      {"merge", {.args = {"merge", "parts", "--out", "o"}}},
       {"report", {.args = {"report", "done"}}},
       {"simulate",
        {.args = {"simulate", "--fabric", "dgx1", "--collective", "allreduce", "--algorithm", "ring",
@@ -115,6 +116,9 @@ void prepare(const TemporaryFolder& folder) {
     REQUIRE((ended.code == 0 || ended.err.find("cannot train") != std::string::npos));
   };
   done({"run", "e.yaml", "--out", "done", "--quiet"});
+  for (const char* shard : {"1/2", "2/2"}) {
+    done({"run", "e.yaml", "--shard", shard, "--out", "parts", "--quiet"});
+  }
   done({"compile", "ring", "--collective", "allreduce", "--gpus", "4", "--out", "ring.xml"});
   done({"synthesize", "--fabric", "z52", "--collective", "allgather", "--pareto", "--no-sweep",
         "--quiet", "-o", "made"});

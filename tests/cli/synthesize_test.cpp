@@ -1,5 +1,9 @@
 // Tests of cclgym synthesize as a process.
+#include <algorithm>
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/program.hpp"
 #include "support/catch.hpp"
@@ -56,14 +60,164 @@ TEST_CASE("synthesize refuses wrong requests with exit code 2 and writes nothing
   };
   refused({"--collective", "allgather"}, "--fabric");
   refused({"--fabric", "dgx1"}, "--collective");
-  refused({"--fabric", "dgx1", "--collective", "alltonext"}, "has no inverse");
-  refused({"--fabric", "dgx1", "--collective", "allgather", "--group", "0"}, "a group of 1 rank");
+  refused(
+      {"--fabric", "dgx1", "--collective", "alltonext"},
+      "--collective: there is no synthesis of alltonext; expected one of allreduce, allgather, ");
+  refused({"--fabric", "dgx1", "--collective", "custom"}, "there is no synthesis of custom");
+  refused({"--fabric", "dgx1", "--collective", "allgather", "--group", "0"},
+          "--group: a group of 1 rank has nothing to communicate; expected at least 2 ranks");
+  refused({"--fabric", "dgx1", "--collective", "allgather", "--group", "1,0"}, "must ascend");
+  refused({"--fabric", "dgx1", "--collective", "allgather", "--root", "1"},
+          "--root: allgather has no root; leave --root out");
   refused({"--fabric", "dgx1", "--collective", "allgather", "--group", "0,x"}, "--group");
-  refused({"--fabric", "dgx1", "--collective", "allgather", "--time-limit", "0"}, "time-limit");
+  refused({"--fabric", "dgx1", "--collective", "allgather", "--time-limit", "0"},
+          "--time-limit: time-limit is '0'; expected >= 0.001, <= 86400");
   refused({"--fabric", "dgx1", "--collective", "allgather", "--dialect", "nvidia"}, "dialect");
-  refused({"--fabric", "dgx1", "--collective", "broadcast", "--root", "8"}, "root 8");
+  refused({"--fabric", "dgx1", "--collective", "broadcast", "--root", "8"},
+          "--root: root 8 is not a rank of the group");
   refused({"--fabric", "dgx1", "--without", "gpu0:gpu9", "--collective", "allgather"},
           "has no device 'gpu9'");
+  const auto refused_sizes = [&](const std::string& sizes, const std::string& message) {
+    refused({"--fabric", "dgx1", "--collective", "allgather", "--sizes", sizes}, message);
+  };
+  refused_sizes("many", "--sizes: ");
+  refused_sizes("[1KiB, 1KiB]", "--sizes: sizes has 1KiB more than once");
+  refused_sizes("1KiB: 2", "expected sizes, e.g. 1KiB..1GiB x4 or [12KiB, 48MiB]");
+  refused_sizes("1KiB\ncost_model: v100", "expected sizes");
+  refused_sizes("[12B]", "--sizes: ");
+}
+
+TEST_CASE("fabrics on which nothing can be synthesised are refused in one message",
+          "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& links, const std::string& message) {
+    write_file(folder / "f.yaml",
+               "name: f\nnodes:\n  - {name: gpu0, kind: gpu}\n"
+               "  - {name: gpu1, kind: gpu}\n  - {name: gpu2, kind: gpu}\n"
+               "links:\n" +
+                   links);
+    const Ended ended =
+        run_program({"synthesize", "--fabric", "f.yaml", "--collective", "broadcast", "-o", "made"},
+                    folder.path());
+    INFO(ended.err);
+    CHECK(ended.code == 2);
+    CHECK(std::count(ended.err.begin(), ended.err.end(), '\n') == 1);
+    CHECK(contains(ended.err, "error: f.yaml:"));
+    CHECK(contains(ended.err, message));
+    CHECK_FALSE(std::filesystem::exists(folder / "made"));
+  };
+  const auto link = [](const std::string& from, const std::string& to, const std::string& more) {
+    return "  - {from: " + from + ", to: " + to + ", kind: nvlink, latency: 0.7us, " + more + "}\n";
+  };
+  refused(link("gpu0", "gpu1", "bandwidth: 25 GB/s"),
+          "no links lead from GPU 'gpu0' to GPU 'gpu2'");
+  refused(link("gpu0", "gpu1", "bandwidth: 25 GB/s, duplex: false") +
+              link("gpu1", "gpu2", "bandwidth: 25 GB/s, duplex: false"),
+          "no links lead from GPU 'gpu1' to GPU 'gpu0'");
+  refused(link("gpu0", "gpu1", "bandwidth: 0 GB/s"), "bandwidth is '0 GB/s'; expected >=");
+  refused(link("gpu0", "gpu1", "bandwidth: 25 GB/s, multiplicity: 0"), "multiplicity");
+}
+
+TEST_CASE("one-way links that form a circle are synthesised for", "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  std::string text = "name: circle\nnodes:\n";
+  for (const char* gpu : {"0", "1", "2"}) {
+    text += std::string("  - {name: gpu") + gpu + ", kind: gpu}\n";
+  }
+  text += "links:\n";
+  for (const auto& [from, to] : {std::pair("0", "1"), std::pair("1", "2"), std::pair("2", "0")}) {
+    text += std::string("  - {from: gpu") + from + ", to: gpu" + to +
+            ", kind: nvlink, bandwidth: 25 GB/s, latency: 1us, duplex: false}\n";
+  }
+  write_file(folder / "circle.yaml", text);
+  const Ended made = run_program({"synthesize", "--fabric", "circle.yaml", "--collective",
+                                  "reducescatter", "--no-sweep", "-o", "made"},
+                                 folder.path());
+  INFO(made.err);
+  CHECK(made.code == 0);
+  CHECK(contains(made.out, "bounds: steps >= 2, rounds per chunk >= 2\n"));
+  CHECK(contains(made.out, "reducescatter-1-2-2 "));
+  CHECK(contains(made.err, "reducescatter: 1 chunk, 2 steps, 2 rounds; proof: cut\n"));
+}
+
+TEST_CASE("without a program, synthesize says the bounds and ends with exit code 1",
+          "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  // Trees carry chunks of several targets only.
+  const Ended ended = run_program(
+      {"synthesize", "--fabric", "dgx1", "--collective", "gather", "--throughput", "-o", "made"},
+      folder.path());
+  CHECK(ended.code == 1);
+  CHECK(contains(ended.out,
+                 "gather on dgx1: 0 programs\nbounds: rounds per chunk >= 7/6\nnote: "
+                 "Trees do not help gather: no chunk has two targets.\n"));
+  const Ended silent = run_program({"synthesize", "--fabric", "dgx1", "--collective", "gather",
+                                    "--throughput", "--quiet", "-o", "made"},
+                                   folder.path());
+  CHECK(silent.code == 1);
+  CHECK(silent.out.empty());
+  CHECK(silent.err == "no program; bounds: rounds per chunk >= 7/6\n");
+  CHECK_FALSE(contains(ended.out, "programs  "));
+  CHECK(contains(ended.out, "certificates (1 file)\n"));
+  const Ended relayed = run_program({"synthesize", "--fabric", "dgx2", "--without", "nvswitch0",
+                                     "--collective", "allgather", "-o", "other"},
+                                    folder.path());
+  CHECK(relayed.code == 1);
+  CHECK(contains(relayed.out, "takes that path on channels 0 to 31"));
+}
+
+TEST_CASE("Gather and Scatter have bounds, a report and certificates, but no files of programs",
+          "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  for (const std::string collective : {"gather", "scatter"}) {
+    const Ended made = run_program(
+        {"synthesize", "--fabric", "dgx1", "--collective", collective, "--root", "3", "-o", "made"},
+        folder.path());
+    INFO(made.err);
+    CHECK(made.code == 0);
+    // Seven chunks of each of the other ranks pass six link units of the root; C of Scatter counts
+    // all chunks of the root's buffer.
+    CHECK(contains(made.out, collective == "gather"
+                                 ? "bounds: steps >= 2, rounds per chunk >= 7/6"
+                                 : "bounds: steps >= 2, rounds per chunk >= 7/48"));
+    CHECK(contains(made.out, "note: MSCCL XML has no " + collective));
+    CHECK_FALSE(std::filesystem::exists(folder / "made/programs"));
+    CHECK(std::filesystem::exists(folder / ("made/certificates/" + collective + "-rank-cut.json")));
+  }
+}
+
+TEST_CASE("experiments say what they synthesise while they are loaded", "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  write_file(folder / "e.yaml",
+             "name: e\nfabrics: [z52]\ncollectives: [allgather]\nalgorithms: [\"synth:pareto\"]\n"
+             "sizes: 64KiB\ncost_model: hockney\n");
+  const Ended loud = run_program({"run", "e.yaml", "--jobs", "1"}, folder.path());
+  CHECK(loud.code == 0);
+  CHECK(loud.err.starts_with("synthesising allgather for z52\n  allgather: "));
+  CHECK(loud.err.find("proof: ") < loud.err.find("0/1 cells"));
+  const Ended quiet =
+      run_program({"run", "e.yaml", "--jobs", "1", "--fresh", "--quiet"}, folder.path());
+  CHECK(quiet.code == 0);
+  CHECK(quiet.err.empty());
+}
+
+TEST_CASE("--without takes a list with blanks", "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  const Ended made =
+      run_program({"synthesize", "--fabric", "dgx1", "--without", "gpu0:gpu4, gpu1:gpu5",
+                   "--collective", "broadcast", "--throughput", "--sizes", "[64KiB]", "-o", "made"},
+                  folder.path());
+  INFO(made.err);
+  CHECK(made.code == 0);
+  // Labels in results have no commas.
+  CHECK(contains(made.out, "broadcast on dgx1 without=gpu0:gpu4+gpu1:gpu5: "));
+  CHECK(contains(made.out, "\ndgx1 without=gpu0:gpu4+gpu1:gpu5, broadcast\n"));
+  const Ended used = run_program(
+      {"simulate", "--fabric", "dgx1", "--without", "gpu0:gpu4,gpu1:gpu5", "--collective",
+       "broadcast", "--size", "64KiB", "--algorithm", "dispatch:made/dispatch.yaml"},
+      folder.path());
+  INFO(used.err);
+  CHECK(used.code == 0);
 }
 
 }  // namespace

@@ -87,8 +87,9 @@ TEST_CASE("unknown cost model names the nearest", "[cost_models][cost-model]") {
     FAIL("accepted");
   } catch (const UserError& error) {
     CHECK(std::string(error.what()) ==
-          "unknown cost model 'a10'; expected one of hockney, a100, a100-abci, a100-slingshot, "
-          "gh200, h100, h100-cluster00, mi300x, openmpi-tcp, v100, v100-abci (did you mean "
+          "unknown cost model 'a10'; expected one of hockney, a100, a100-abci, "
+          "a100-perlmutter, a100-slingshot, gh200, h100, h100-cluster00, mi250x, "
+          "mi250x-slingshot, mi300x, mi50, openmpi-tcp, v100, v100-abci (did you mean "
           "'a100'?)");
   }
 }
@@ -179,8 +180,10 @@ TEST_CASE("a set that is not of the fabric's GPUs says so", "[cost_models][cost-
       {"dgx1", "h100", "h100 (not of V100)",
        "stands for H100 and H200, but fabric 'dgx1' has V100"},
       {"ndv4", "openmpi-tcp", "openmpi-tcp (not of A100)", "processes that have no GPUs"},
-      {"frontier", "auto", "hockney (no set for MI250X)",
-       "no parameter set was fitted to the MI250X of fabric 'frontier'"},
+      {"frontier", "auto", "mi250x-slingshot", ""},
+      {"amd-mi250x", "auto", "mi250x", ""},
+      {"z52", "auto", "mi50", ""},
+      {"perlmutter", "auto", "a100-perlmutter", ""},
       {"frontier", "hockney", "hockney", ""},
       {"ring", "auto", "hockney (no GPU model)", "fabric 'ring' does not say which GPUs it has"},
       {"ring", "a100", "a100", ""},

@@ -4,7 +4,7 @@
 the tests of the readers, but the texts may differ.
 """
 
-# Placeholder in command lines for the name of the file.
+# Stands for the name of the file in command lines; `record` replaces it.
 FILE = "@FILE@"
 
 

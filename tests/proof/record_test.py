@@ -211,7 +211,12 @@ class Comparable(unittest.TestCase):
         self.assertNotEqual(one, record.checkpoint_without_times(checkpoint(0.5, b"weightS", b"12345678")))
         self.assertTrue(one.endswith(b"weights"))
         with self.assertRaises(record.Fault):
-            record.checkpoint_without_times(b"CCLGYMCK" + struct.pack("<IQ", 2, 0))
+            record.checkpoint_without_times(b"CCLGYMCK" + struct.pack("<IQ", 3, 0))
+        contents = struct.pack("<Q", 3) + b"abc" + struct.pack("<QQ", 1, 2) + b"weights" + bytes(8)
+        head = b"CCLGYMCK" + struct.pack("<IQ", 2, len(contents))
+        self.assertEqual(one, record.checkpoint_without_times(head + contents + b"12345678"))
+        with self.assertRaises(record.Fault):
+            record.checkpoint_without_times(head + contents[:-1] + b"\1" + b"12345678")
 
     def test_archive(self):
         def archive(folder, year, contents):

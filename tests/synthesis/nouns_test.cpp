@@ -2,6 +2,7 @@
 #include "core/error.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/shipped_fabric.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/demand.hpp"
 #include "synthesis/flow_graph.hpp"
@@ -9,19 +10,11 @@
 #include "synthesis/step_schedule.hpp"
 #include "synthesis/timed_schedule.hpp"
 #include "synthesis/tree_packing.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 namespace {
 
 using namespace synthesis;
-
-std::shared_ptr<const Fabric> fabric_of(const std::string& name, int servers = 1) {
-  FabricSpec spec;
-  spec.name = name;
-  spec.servers = servers;
-  return make_fabric(spec);
-}
 
 TEST_CASE("instance of a mesh has a hop and a limit per link", "[synthesis][instance]") {
   const Instance dgx1 = make_instance(*fabric_of("dgx1"));

@@ -3,21 +3,12 @@
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/shipped_fabric.hpp"
 #include "support/thrown.hpp"
-#include "topology_models/machines/registry.hpp"
 #include "topology_models/metrics/metrics.hpp"
 
 namespace cclgym::test {
 namespace {
-
-std::shared_ptr<const Fabric> fabric_of(const std::string& name, int servers = 1,
-                                        std::optional<std::string> without = {}) {
-  FabricSpec spec;
-  spec.name = name;
-  if (servers > 1) spec.servers = servers;
-  spec.without = std::move(without);
-  return make_fabric(spec);
-}
 
 TEST_CASE("links between two devices are left out in both directions",
           "[topology_models][without]") {
@@ -52,7 +43,11 @@ TEST_CASE("the label of a result names the parts that are left out", "[topology_
   spec.name = "ndv4";
   spec.servers = 2;
   spec.without = "server0/nic1,server1/nic0";
-  CHECK(fabric_label(spec) == "ndv4 servers=2 without=server0/nic1,server1/nic0");
+  CHECK(fabric_label(spec) == "ndv4 servers=2 without=server0/nic1+server1/nic0");
+  // Blanks do not make another fabric.
+  spec.without = "server0/nic1, server1/nic0 ";
+  CHECK(fabric_label(spec) == "ndv4 servers=2 without=server0/nic1+server1/nic0");
+  CHECK(make_fabric(spec)->name() == fabric_of("ndv4", 2, "server0/nic1,server1/nic0")->name());
 }
 
 TEST_CASE("parts that do not exist, and rests that are not connected, are refused",

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "sim/tuners/tuner.hpp"
 #include "support/catch.hpp"
+#include "support/thrown.hpp"
 
 namespace cclgym {
 namespace {
@@ -41,21 +42,55 @@ std::vector<double> play(Policy& policy, const std::shared_ptr<const TuningSetup
   return times_us;
 }
 
+// The setup in which a baseline acts: with its programs, if it is a tuner.
+std::shared_ptr<const TuningSetup> setup_for(const std::string& baseline,
+                                             const std::shared_ptr<const TuningSetup>& setup) {
+  return with_tuners(setup,
+                     is_tuner(baseline) ? std::vector{baseline} : std::vector<std::string>{});
+}
+
 TEST_CASE("every baseline acts legally and reproducibly", "[agents][baselines]") {
   const auto setup = setup_of(
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, noise: stragglers, workload: {name: "
       "sweep, collectives: [allreduce, allgather], sizes: 1KiB..16MiB x16}, episode: 20}");
   for (const std::string& name : default_baselines(ActionProfile::StockNccl)) {
     INFO(name);
-    const std::vector<std::string> tuners =
-        is_tuner(name) ? std::vector{name} : std::vector<std::string>{};
-    const auto own = with_tuners(setup, tuners);
+    const auto own = setup_for(name, setup);
     const auto one = make_baseline(name);
     const auto other = make_baseline(name);
     CHECK(std::string(one->name()) == name);
     CHECK(one->reads_hidden() == (name == "oracle"));
     CHECK(play(*one, own, 60) == play(*other, own, 60));
   }
+}
+
+TEST_CASE("synthesised programs by formula and by simulation are baselines",
+          "[agents][baselines]") {
+  const auto setup = setup_of(
+      "{fabric: dgx1, programs: synth:pareto, knobs: {algorithm: [nccl-default, naive, "
+      "synth-pareto], threads: nccl, chunk: protocol, nic: fabric}, workload: {name: sweep, "
+      "collectives: [alltoall, reduce], sizes: 1KiB..64MiB x16, order: listed}}");
+  OraclePolicy oracle;
+  const std::vector<double> best = play(oracle, setup, 12);
+  for (const std::string& name : {std::string("formula"), std::string("synth:pareto")}) {
+    INFO(name);
+    const auto own = setup_for(name, setup);
+    const auto one = make_baseline(name);
+    const auto other = make_baseline(name);
+    const std::vector<double> times = play(*one, own, 12);
+    CHECK(times == play(*other, own, 12));
+    for (std::size_t i = 0; i < times.size(); ++i) CHECK(times[i] >= best[i]);
+  }
+  // A tuner brings programs that the environment lacks.
+  const auto plain = setup_of(
+      "{fabric: dgx1, actions: stock-nccl, workload: {name: sweep, "
+      "collectives: [alltoall], sizes: 1MiB}}");
+  const auto brought = with_tuners(plain, {"synth:pareto"});
+  CHECK(brought->site->algorithms.entries().size() > plain->site->algorithms.entries().size());
+  CHECK(play(*make_baseline("synth:pareto"), brought, 1).front() > 0);
+  CHECK(thrown([&] {
+          (void)play(*make_baseline("formula"), plain, 1);
+        }).starts_with("policy 'formula': the environment has no synthesised programs"));
 }
 
 TEST_CASE("the oracle is a lower bound of every baseline, call by call", "[agents][baselines]") {

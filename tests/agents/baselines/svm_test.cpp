@@ -1,7 +1,12 @@
 // Tests of the support vector machine on separable samples.
 #include "agents/baselines/svm.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
+#include <vector>
 
 #include "support/catch.hpp"
 
@@ -48,6 +53,19 @@ TEST_CASE("a ring around a disc needs the kernel", "[agents][svm]") {
   for (const double away : {-6.0, 6.0}) {
     CHECK(svm.predict({away, 0}) == 9);
     CHECK(svm.predict({0, away}) == 9);
+  }
+}
+
+TEST_CASE("the split has a fifth of every class, whatever their order", "[agents][svm]") {
+  std::vector<SvmSample> samples;
+  for (int i = 0; i < 50; ++i) samples.push_back({{i * 1.0, i % 7 * 1.0}, i < 10 ? 3 : 8});
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const SvmClassifier svm(samples, seed);
+    const auto rare =
+        std::ranges::count_if(svm.held_out(), [&](std::size_t i) { return samples[i].label == 3; });
+    CHECK(svm.held_out().size() == 10);
+    CHECK(rare == 2);
+    CHECK(svm.cross_validation() > 0.8);
   }
 }
 

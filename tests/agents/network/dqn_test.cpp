@@ -175,6 +175,60 @@ TEST_CASE("DQN learns to choose well, with the same bits for any number of threa
   CHECK(ratios.back() - 1 < (ratios.front() - 1) / 2);
 }
 
+TEST_CASE("A replay memory is read back from its bytes", "[agents][dqn]") {
+  PolicyShape shape = test::small_shape();
+  shape.lstm = 0;
+  Rollout rollout = test::random_rollout(shape, 3, 20, 7);
+  for (std::size_t row = 0; row < rollout.rows(); row += 9) rollout.done[row] = 1;
+  for (std::size_t row = 0; row < rollout.rows(); row += 18) rollout.terminated[row] = 1;
+  ReplayMemory memory(40, rollout.shape);
+  for (const int rollouts : {0, 1, 2}) {  // empty, half full, around the end
+    ReplayMemory copy(40, rollout.shape);
+    const std::string bytes = memory.bytes();
+    REQUIRE(copy.restore(bytes));
+    CHECK(copy.size() == memory.size());
+    CHECK((copy.bytes() == bytes));
+    // Both go on in the same way.
+    memory.add(rollout);
+    copy.add(rollout);
+    CHECK((copy.bytes() == memory.bytes()));
+    CHECK((rollouts == 0) == (bytes.size() < 100));
+  }
+  const std::string bytes = memory.bytes();
+  ReplayMemory small(39, rollout.shape);
+  CHECK_FALSE(small.restore(bytes));
+  CHECK(small.size() == 0);
+  CHECK_FALSE(memory.restore(bytes.substr(1)));
+  CHECK_FALSE(memory.restore(""));
+  RolloutShape other = rollout.shape;
+  other.levels.back() -= 1;
+  ReplayMemory fewer(40, other);
+  CHECK_FALSE(fewer.restore(bytes));
+}
+
+TEST_CASE("A DQN training that is interrupted ends with the same weights", "[agents][dqn]") {
+  SKIP_UNLESS(training_available(), test::kNeedsTorch);
+  const test::TemporaryFolder folder;
+  const TrainConfig config = read_train_config(
+      "name: counter\n"
+      "train: [{environment: Counter-v0, options: {target: 12}}]\n"
+      "agent: {encoder: [16], lstm: 0, head: 12, value: 4}\nalgorithm: dqn\n"
+      "ppo: {iterations: 9, environments: 4, steps: 16}\n"
+      "dqn: {replay: 200, batch: 32, updates: 6}\ncheckpoint_every: 2\n",
+      "counter.yaml");
+  const Checkpoint one = train_agent(config, 1, folder.path() + "/a", {});
+  CHECK(one.replay.empty());
+  for (const int last : {1, 3, 6}) {
+    const Checkpoint stopped = train_agent(
+        config, 1, folder.path() + "/b",
+        {.report = [&](const IterationReport& report) { return report.iteration < last; }});
+    CHECK(stopped.iteration == static_cast<std::uint64_t>(last));
+    CHECK_FALSE(stopped.replay.empty());
+  }
+  CHECK(train_agent(config, 1, folder.path() + "/b", {}) == one);
+  CHECK(load_checkpoint(checkpoint_path(folder.path() + "/b", 1)) == one);
+}
+
 TEST_CASE("Options that dqn cannot have are reported with their location", "[agents][dqn]") {
   const auto fault_of = [](const std::string& rest) {
     try {

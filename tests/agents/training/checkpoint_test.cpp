@@ -16,7 +16,7 @@ Checkpoint make_checkpoint() {
   checkpoint.config_hash = "0123456789abcdef";
   checkpoint.seed = 7;
   checkpoint.iteration = 12;
-  checkpoint.cpu_s = 3.5;
+  checkpoint.replay = std::string("\0\1x", 3);
   checkpoint.weights = test::random_weights(test::small_shape(), 30);
   checkpoint.weights.environment = "Counter-v0";
   checkpoint.weights.features = {"a", "b", "c", "d", "e"};
@@ -62,6 +62,20 @@ TEST_CASE("A checkpoint is read back bit for bit", "[agents][checkpoint]") {
   CHECK_THROWS_AS(load_checkpoint(folder.path() + "/none.bin"), UserError);
 }
 
+TEST_CASE("A checkpoint of version 1 is read, without its processor time", "[agents][checkpoint]") {
+  Checkpoint written = make_checkpoint();
+  written.replay.clear();
+  // Version 1 has 8 more bytes after the iteration, and no replay memory (8 bytes of length).
+  std::string bytes = write_checkpoint(written);
+  bytes[8] = 1;
+  bytes.erase(bytes.size() - 16, 8);
+  const std::size_t head = 20 + 8 + written.config_hash.size() + 8 + 8;
+  bytes.insert(head, std::string("\0\0\0\0\0\0\x0C\x40", 8));  // 3.5
+  CHECK(read_checkpoint(sealed(bytes), "c.bin") == written);
+  bytes.erase(head, 8);
+  CHECK_FALSE(fault_of(sealed(bytes)).empty());
+}
+
 TEST_CASE("A checkpoint that is cut off anywhere is refused", "[agents][checkpoint]") {
   const std::string bytes = write_checkpoint(make_checkpoint());
   for (std::size_t length = 0; length < bytes.size(); ++length) {
@@ -80,8 +94,8 @@ TEST_CASE("A checkpoint with any byte changed is refused", "[agents][checkpoint]
     REQUIRE_FALSE(fault_of(damaged).empty());
   }
   std::string other = bytes;
-  other[8] = 2;
-  CHECK(fault_of(other) == "'c.bin': a checkpoint of version 2; expected 1");
+  other[8] = 3;
+  CHECK(fault_of(other) == "'c.bin': a checkpoint of version 3; expected 1 or 2");
   CHECK(fault_of("PNG" + bytes) == "'c.bin': not a checkpoint");
 }
 

@@ -1,4 +1,4 @@
-#include "agents/training/oracle_expert.hpp"
+#include "agents/experts/oracle_expert.hpp"
 
 #include <cmath>
 #include <map>
@@ -68,6 +68,41 @@ TEST_CASE("The critic's prior is the speedup over a ring that alpha and beta all
   CHECK(value_prior(*environment) == Approx(std::max(0.0, std::log(ring_s / best_s))));
   const TrainingEnvironment counter("Counter-v0", {}, {});
   CHECK(value_prior(*counter.make()) == 0);
+}
+
+TEST_CASE("With synthesised programs, the critic's prior has their S and R / C",
+          "[agents][oracle-expert]") {
+  const TrainingEnvironment where(
+      "CollectiveTuning-v0",
+      parse_yaml("{fabric: dgx1, programs: synth:pareto, workload: {name: sweep, collectives: "
+                 "[alltoall, allgather], sizes: 1MiB, order: listed}}",
+                 "t"),
+      {});
+  const auto environment = where.make();
+  OwnedBuffers buffers(environment->spec());
+  environment->reset(3, buffers.view());
+  const auto& tuning = dynamic_cast<const CollectiveTuningEnv&>(*environment);
+  const FabricFeatures& fabric = where.setup()->fabric;
+  constexpr double kUnit_Bps = 25e9;
+  std::vector<std::int32_t> action(environment->spec().action_space.size(), 0);
+  for (int call = 0; call < 2; ++call) {
+    const Call& next = tuning.next_call().call;
+    const auto bytes = static_cast<double>(next.bytes);
+    const bool exchange = next.collective == CollectiveKind::AllToAll;
+    // SCCL, Table 4: AllToAll (8, 2, 3) and (24, 4, 8) of the entire buffer, AllGather (2, 2, 3)
+    // and (6, 3, 7) of a rank's contribution.
+    const double alpha_s = fabric.alpha_s;
+    const double per_unit_s = bytes / kUnit_Bps / (exchange ? 1 : 8);
+    const double fewest_s = 2 * alpha_s + (exchange ? 3.0 / 8 : 3.0 / 2) * per_unit_s;
+    const double least_s =
+        (exchange ? 4 : 3) * alpha_s + (exchange ? 1.0 / 3 : 7.0 / 6) * per_unit_s;
+    const double default_s = exchange ? alpha_s + fabric.direct_s_per_B * bytes
+                                      : 7 * (alpha_s + bytes / 8 / fabric.rank_rate_Bps);
+    CHECK(value_prior(*environment) ==
+          Approx(std::max(0.0, std::log(default_s / std::min(fewest_s, least_s)))));
+    environment->step(action, buffers.view());
+  }
+  CHECK(fabric.direct_s_per_B > 1.0 / 3 / kUnit_Bps);
 }
 
 }  // namespace

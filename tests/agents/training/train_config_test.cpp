@@ -1,5 +1,8 @@
 #include "agents/training/train_config.hpp"
 
+#include <string>
+#include <vector>
+
 #include "agents/agents_testing.hpp"
 #include "collectives/library/algorithm_library.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
@@ -72,6 +75,24 @@ TEST_CASE("Choices of the command line are part of the training's text", "[agent
   // The path in a file is relative to the file.
   CHECK(read_train_config(kGood + "start_from: a/b\n", "/elsewhere/u.yaml").start_from ==
         "/elsewhere/a/b");
+}
+
+TEST_CASE("A command line chooses one variant, several or all", "[agents][train-config]") {
+  using Names = std::vector<std::string>;
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() + "/t.yaml";
+  write_text_file(path, kGood + "variants: {b: {}, a: {}, \"b,a\": {}, c: {}}\n");
+  CHECK(chosen_variants(path, "") == Names{""});
+  CHECK(chosen_variants(path, "a") == Names{"a"});
+  CHECK(chosen_variants(path, "all") == Names{"b", "a", "b,a", "c"});
+  CHECK(chosen_variants(path, "b,a") == Names{"b,a"});
+  CHECK(chosen_variants(path, "a,b,x") == Names{"a", "b", "x"});
+  CHECK_THROWS_AS(chosen_variants(path, "a,c,a"), UserError);
+  // Without variants, or with one of this name, "all" is a name like others.
+  write_text_file(path, kGood);
+  CHECK(chosen_variants(path, "all") == Names{"all"});
+  write_text_file(path, kGood + "variants: {a: {}, all: {}}\n");
+  CHECK(chosen_variants(path, "all") == Names{"all"});
 }
 
 TEST_CASE("A program must run in some environment of a training", "[agents][train-config]") {

@@ -81,7 +81,7 @@ std::string training_file(const Keys& keys) {
   // The second environment is always used, so the first can be optional.
   top.try_emplace("train", "[" + mapping_of(keys, "part") + ", {options: " + kOther + "}]");
   top.try_emplace("evaluate", "[" + mapping_of(keys, "evaluation") + "]");
-  for (const char* group : {"agent", "warm_start", "ppo", "dqn", "trigger"}) {
+  for (const char* group : {"agent", "curriculum", "warm_start", "ppo", "dqn", "trigger"}) {
     const std::string mapping = mapping_of(ppo, group);
     if (mapping != "{}") top.try_emplace(group, mapping);
   }
@@ -159,6 +159,14 @@ std::vector<Probe> probes(const std::string& trained_before) {
   const Keys expert{{"warm_start.iterations", "2"}, {"warm_start.margin", "1"}};
   const Keys variants{{"variant", "v"},
                       {"variants", "{v: {ppo: {gamma: 0.1}}, w: {ppo: {gamma: 0.8}}}"}};
+  // NICs are counted between nodes.
+  const Keys counted{
+      {"train",
+       "[{options: {fabric: {name: ndv4, nodes: 2}, actions: stock-nccl, episode: 8, "
+       "features: [size, machine, recent, counters], "
+       "workload: {name: sweep, sizes: [64KiB, 1MiB]}}}]"},
+      {"evaluate", "null"},
+      {"warm_start.iterations", "0"}};
   const Keys trigger{{"part.options", kNoisy},
                      {"trigger.streams", "2"},
                      {"trigger.calls", "200"},
@@ -186,6 +194,12 @@ std::vector<Probe> probes(const std::string& trained_before) {
       {"part.options", kSmall + ", reward: negative-time}"},
       {"part.from", "1"},
       {"part.until", "1"},
+      {"part.disagreement", "3"},
+
+      {"curriculum.size", "1", counted},
+      {"curriculum.machine", "1", counted},
+      {"curriculum.recent", "1", counted},
+      {"curriculum.counters", "1", counted},
 
       {"evaluation.label", "another"},
       {"evaluation.environment", "Counter-v0", {}, true},
@@ -245,6 +259,7 @@ std::vector<std::pair<std::string, const std::vector<OptionSpec>*>> groups() {
           {"part", &training_part_options()},
           {"evaluation", &evaluation_part_options()},
           {"agent", &agent_options()},
+          {"curriculum", &curriculum_options()},
           {"warm_start", &warm_start_options()},
           {"ppo", &ppo_options()},
           {"exploration", &exploration_options()},
@@ -252,8 +267,8 @@ std::vector<std::pair<std::string, const std::vector<OptionSpec>*>> groups() {
           {"trigger", &trigger_options()}};
 }
 // Keys whose values are groups or lists of groups. The keys of the groups are probed instead.
-const std::set<std::string> kGroups{"train", "evaluate", "agent",  "warm_start",
-                                    "ppo",   "dqn",      "trigger"};
+const std::set<std::string> kGroups{"train",      "evaluate", "agent", "curriculum",
+                                    "warm_start", "ppo",      "dqn",   "trigger"};
 
 TEST_CASE("Every key of a training file has a probe", "[agents][train-keys]") {
   std::set<std::string> probed;
@@ -301,6 +316,7 @@ TEST_CASE("A variant's keys have the same effect as in the file itself", "[agent
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const std::map<std::string, std::pair<std::string, std::string>> changes{
       {"agent", {"agent.lstm", "0"}},
+      {"curriculum", {"curriculum.machine", "1"}},
       {"warm_start", {"warm_start.iterations", "2"}},
       {"value_prior", {"value_prior", "false"}},
       {"algorithm", {"algorithm", "dqn"}},

@@ -55,6 +55,8 @@ void print_bar(const Bar& bar) {
   std::fflush(stdout);
 }
 
+void leave_out(const std::string& name) { fmt::print(stderr, "left out: {}\n", name); }
+
 Bar sum_of(const std::vector<Bar>& bars, const std::string& name, double limit_s) {
   Bar sum{.name = name, .limit_s = limit_s};
   int reached = 0;
@@ -67,11 +69,6 @@ Bar sum_of(const std::vector<Bar>& bars, const std::string& name, double limit_s
   sum.value = fmt::format("{} of {}", reached, bars.size());
   sum.reached = reached == static_cast<int>(bars.size());
   return sum;
-}
-
-std::string fraction(const Rational& value) {
-  if (value.denominator() == 1) return fmt::format("{}", value.numerator());
-  return fmt::format("{}/{}", value.numerator(), value.denominator());
 }
 
 }  // namespace cclgym::bench

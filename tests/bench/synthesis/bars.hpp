@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "topology_models/metrics/metrics.hpp"
-
 namespace cclgym::bench {
 
 /// Processor time of this process, user and system, s.
@@ -58,10 +56,10 @@ void print_bar(const Bar& bar);
 /// Name of the row to which the bars belong that are printed from now on.
 void begin_row(const std::string& row);
 
+/// Says on the standard error stream that a case was left out.
+void leave_out(const std::string& name);
+
 /// Sum of the times of bars, as a bar of its own.
 [[nodiscard]] Bar sum_of(const std::vector<Bar>& bars, const std::string& name, double limit_s);
-
-/// "7/6", or "3" for a whole number.
-[[nodiscard]] std::string fraction(const Rational& value);
 
 }  // namespace cclgym::bench

@@ -15,27 +15,7 @@ namespace cclgym::bench {
 namespace {
 
 using namespace synthesis;
-
-FlowGraph dgx1_without_0_4() {
-  FlowGraph graph = test::dgx1_graph();
-  std::erase_if(graph.edges, [](const FlowEdge& edge) {
-    return edge.source + edge.target == 4 && (edge.source == 0 || edge.target == 0);
-  });
-  return graph;
-}
-
-// Stand-ins for TE-CCL's Internal 1 and 2: per chassis a ring of 4 GPUs or a pair, 50 GB/s, with
-// 12.5 GB/s from each GPU to a switch of all chassis.
-FlowGraph chassis_graph(int chassis, int gpus) {
-  FlowGraph graph = test::empty_graph("chassis", gpus * chassis, 12.5e9);
-  const int hub = test::add_switch(graph);
-  for (int rank = 0; rank < graph.ranks; ++rank) {
-    const int next = rank - rank % gpus + (rank + 1) % gpus;
-    if (gpus > 2 || rank < next) graph.add_duplex(rank, next, 4);
-    graph.add_duplex(rank, hub, 1);
-  }
-  return graph;
-}
+using test::chassis_graph;
 
 std::vector<Permutation> symmetries_of(const FlowGraph& graph) {
   return automorphism_group(coloured_digraph(graph)).generators;
@@ -45,14 +25,14 @@ std::vector<Permutation> symmetries_of(const FlowGraph& graph) {
 void shares_bar(const std::string& name, const FlowGraph& graph, const Rational& target,
                 const Rational& half) {
   Bar bar{.name = name + " AllReduce",
-          .target = fraction(target) + " GB/s",
+          .target = text_of(target) + " GB/s",
           .proof = "LP dual",
           .limit_s = 1};
   const AllReduceShares shares = measured(bar, [&] { return allreduce_shares(graph); });
   const auto megabytes = static_cast<std::int64_t>(std::llround(graph.unit_Bps / 1e6));
   const Rational reached = shares.algbw * Rational(megabytes, 1000);
   const std::string problem = check_allreduce_shares(graph, {}, shares);
-  bar.value = fmt::format("{} GB/s ({:+.1f} % over ReduceScatter + AllGather)", fraction(reached),
+  bar.value = fmt::format("{} GB/s ({:+.1f} % over ReduceScatter + AllGather)", text_of(reached),
                           100 * (boost::rational_cast<double>(reached / half) - 1));
   bar.reached = problem.empty() && reached == target;
   if (!problem.empty()) bar.proof = problem;
@@ -64,7 +44,7 @@ void flow_bar(int chassis, int gpus, bool paths, double limit_s, const std::stri
   const Rational target(gpus * (chassis - 1));  // the cut around a GPU's network link
   Bar bar{.name = fmt::format("{} chassis of {} GPUs, flows{}", chassis, gpus,
                               paths ? " with all paths" : ""),
-          .target = fraction(target) + " rounds, proven",
+          .target = text_of(target) + " rounds, proven",
           .proof = "LP dual; edge lengths",
           .limit_s = limit_s,
           .peer = peer};
@@ -74,7 +54,7 @@ void flow_bar(int chassis, int gpus, bool paths, double limit_s, const std::stri
     return alltoall_flow(graph, options);
   });
   const std::string problem = check_alltoall_flow(graph, options, flow);
-  bar.value = fmt::format("{} rounds{}", fraction(flow.rounds), problem.empty() ? ", proven" : "");
+  bar.value = fmt::format("{} rounds{}", text_of(flow.rounds), problem.empty() ? ", proven" : "");
   bar.reached = problem.empty() && flow.rounds == target;
   if (!problem.empty()) bar.proof = problem;
   print_bar(bar);
@@ -108,7 +88,8 @@ void epoch_bar(int chassis, int gpus, double limit_s, const std::string& peer) {
 
 void allreduce_rows() {
   shares_bar("DGX-1", test::dgx1_graph(), Rational(600, 7), Rational(600, 7));
-  shares_bar("DGX-1, link 0-4 down,", dgx1_without_0_4(), Rational(550, 7), Rational(400, 7));
+  shares_bar("DGX-1, link 0-4 down,", test::without_edges(test::dgx1_graph(), 0, 4),
+             Rational(550, 7), Rational(400, 7));
   shares_bar("A100 x2", test::a100_graph(2), Rational(520, 3), Rational(520, 3));
   shares_bar("A100 x4", test::a100_graph(4), Rational(400, 3), Rational(400, 3));
   shares_bar("A100 x4, a NIC down,", test::a100_graph(4, 0), Rational(775, 6), Rational(350, 3));

@@ -1,5 +1,5 @@
 // Rows of the bench of schedule synthesis. Each prints its bars; `quick` leaves out the cases that
-// take more than 5 s.
+// take more than 5 s, and names them.
 #pragma once
 
 #include <string>

@@ -5,10 +5,10 @@
 #include "bench/synthesis/rows.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "core/files/text_file.hpp"
+#include "support/shipped_fabric.hpp"
 #include "synthesis/sccl/collective_steps.hpp"
 #include "synthesis/sccl/inversion.hpp"
 #include "synthesis/strategies/make_programs.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::bench {
 
@@ -27,11 +27,9 @@ struct Algorithm {
 }  // namespace
 
 void write_sccl_programs(const std::string& folder) {
-  FabricSpec spec;
-  spec.name = "dgx1";
-  const std::shared_ptr<const Fabric> fabric = make_fabric(spec);
+  const std::shared_ptr<const Fabric> fabric = test::fabric_of("dgx1");
   const Instance instance = make_instance(*fabric);
-  std::vector<Algorithm> algorithms{{AllToAll, 8, 3, 3}, {AllToAll, 24, 8, 8}};
+  std::vector<Algorithm> algorithms{{AllToAll, 8, 2, 3}, {AllToAll, 8, 3, 3}, {AllToAll, 24, 8, 8}};
   for (int chunks = 1; chunks <= 6; ++chunks) {
     algorithms.push_back({AllGather, chunks, chunks + 1, chunks + 1});
     algorithms.push_back({AllReduce, 8 * chunks, 2 * chunks + 2, 2 * chunks + 2});
@@ -46,9 +44,10 @@ void write_sccl_programs(const std::string& folder) {
     for (const int instances : {1, 2, 4}) {
       const std::string name = fmt::format("{}-{}-{}-{}-r{}", to_string(one.collective), one.chunks,
                                            one.steps, one.rounds, instances);
-      const SynthesizedProgram program =
-          make_step_program(*fabric, plan, chunks,
-                            {.name = name, .collective = one.collective, .instances = instances});
+      // SCCL's blocks serve one link each: nothing is fused.
+      const SynthesizedProgram program = make_step_program(
+          *fabric, plan, chunks,
+          {.name = name, .collective = one.collective, .instances = instances, .fuse = false});
       write_text_file(
           (std::filesystem::path(folder) / (name + ".xml")).string(),
           to_msccl_xml(*program.program, {.min_bytes = 0, .max_bytes = std::uint64_t{1} << 40U}));

@@ -5,34 +5,20 @@
 #include "bench/synthesis/rows.hpp"
 #include "core/index.hpp"
 #include "synthesis/proofs/rup_checker.hpp"
+#include "synthesis/published_instances.hpp"
 #include "synthesis/sccl/bounds.hpp"
 #include "synthesis/sccl/collective_steps.hpp"
 #include "synthesis/sccl/inversion.hpp"
 #include "synthesis/sccl/pareto.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::bench {
 
 namespace {
 
 using namespace synthesis;
+using test::dgx1_instance;
+using test::ring_instance;
 using enum CollectiveKind;
-
-Instance dgx1_instance() {
-  FabricSpec spec;
-  spec.name = "dgx1";
-  return make_instance(*make_fabric(spec));
-}
-
-// Z52: the bounds of the paper's table are those of a ring of eight GPUs.
-Instance z52_instance() {
-  std::vector<std::vector<std::int64_t>> units(8, std::vector<std::int64_t>(8, 0));
-  for (std::size_t rank = 0; rank < 8; ++rank) {
-    units[rank][(rank + 1) % 8] = 1;
-    units[(rank + 1) % 8][rank] = 1;
-  }
-  return link_instance("z52", units);
-}
 
 enum class Claim : std::uint8_t { None, Latency, Bandwidth, Both };
 
@@ -78,10 +64,6 @@ struct StepProofs {
   std::string text{};
 };
 
-int rounded_up(const Fraction& bound, int chunks) {
-  return static_cast<int>((bound.numerator * chunks + bound.denominator - 1) / bound.denominator);
-}
-
 // `row` is one half of an AllReduce: both halves have the same bounds, as all links are duplex.
 StepProofs prove(const Instance& instance, CollectiveKind kind, int chunks, int steps, int rounds) {
   const Demand one = make_demand(kind, instance.ranks, 1);
@@ -93,23 +75,23 @@ StepProofs prove(const Instance& instance, CollectiveKind kind, int chunks, int 
     proofs.fewest_steps = true;
     add(fmt::format("S: distance {}", steps));
   }
-  const Fraction cut = rounds_cut(instance, one).rounds;
-  if (make_fraction(rounds, chunks) == cut) {
+  const Rational cut = rounds_cut(instance, one).rounds;
+  if (Rational(rounds, chunks) == cut) {
     proofs.fewest_rounds_per_chunk = true;
-    add(fmt::format("R/C: cut {}", cut.to_string()));
+    add(fmt::format("R/C: cut {}", text_of(cut)));
     return proofs;
   }
   if (rounds == steps) {
     add("R: one round per step");
     return proofs;
   }
-  if (rounds == rounded_up(cut, chunks)) {
-    add(fmt::format("R: cut {} rounded up", cut.to_string()));
+  if (rounds == rounded_up(cut * std::int64_t{chunks})) {
+    add(fmt::format("R: cut {} rounded up", text_of(cut)));
     return proofs;
   }
-  const std::optional<Fraction> relaxed = relaxed_rounds(instance, one, steps);
-  if (relaxed && rounds == rounded_up(*relaxed, chunks)) {
-    add(fmt::format("R: LP dual {}", relaxed->to_string()));
+  const std::optional<Rational> relaxed = relaxed_rounds(instance, one, steps);
+  if (relaxed && rounds == rounded_up(*relaxed * std::int64_t{chunks})) {
+    add(fmt::format("R: LP dual {}", text_of(*relaxed)));
     return proofs;
   }
   UnsatCertificate certificate;
@@ -178,7 +160,7 @@ std::vector<Bar> print_table(const Instance& instance, const std::vector<Publish
 
 void sccl_tables() {
   std::vector<Bar> bars = print_table(dgx1_instance(), table4(), "SCCL Table 4");
-  const std::vector<Bar> second = print_table(z52_instance(), table5(), "SCCL Table 5");
+  const std::vector<Bar> second = print_table(ring_instance(8, "z52"), table5(), "SCCL Table 5");
   bars.insert(bars.end(), second.begin(), second.end());
   print_bar(sum_of(bars, "all 30 rows", 10));
 }
@@ -202,7 +184,7 @@ void dgx1_front() {
   for (const ParetoPoint& point : front.points) {
     const StepTriple& triple = point.triple;
     bar.value += fmt::format("{}({}, {})", bar.value.empty() ? "{" : ", ", triple.steps,
-                             make_fraction(triple.rounds, triple.chunks).to_string());
+                             text_of(Rational(triple.rounds, triple.chunks)));
     bar.proof += fmt::format("{}{} steps: {}", bar.proof.empty() ? "" : "; ", triple.steps,
                              to_string(point.proof));
     bar.reached =

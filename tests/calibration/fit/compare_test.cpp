@@ -125,13 +125,13 @@ TEST_CASE(
   Measurement unknown = row;
   unknown.config = "msccl";
   const std::vector<Measurement> rows{row, unknown};
-  const Comparison own = compare("m.csv", make_cells(rows, {}, "m.csv"), std::nullopt, 2);
+  const Comparison own = compare("m.csv", make_cells(rows, {}, "m.csv"), std::nullopt, {.jobs = 2});
   REQUIRE(own.cells.size() == 1);
   CHECK(std::abs(own.cells[0].log_error()) < 0.4);
   CHECK(own.cells[0].seen == Seen::Fitted);
   REQUIRE(own.refused.size() == 1);
   CHECK(own.refused[0].rows == 1);
-  const Comparison other = compare("m.csv", make_cells(rows, {}, "m.csv"), "hockney", 1);
+  const Comparison other = compare("m.csv", make_cells(rows, {}, "m.csv"), "hockney", {});
   CHECK(other.cells[0].prediction.time_s != own.cells[0].prediction.time_s);
   CHECK(other.cells[0].seen == Seen::HeldOut);
 }

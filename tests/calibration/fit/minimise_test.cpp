@@ -1,7 +1,11 @@
 // Tests of the minimiser on functions with a known minimum, and of intervals on a linear problem.
 #include "calibration/fit/minimise.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <stdexcept>
+#include <vector>
 
 #include "calibration/fit/uncertainty.hpp"
 #include "core/random.hpp"
@@ -73,6 +77,62 @@ TEST_CASE("intervals of a line through noise are those of ordinary least squares
   CHECK(resampled.least == Approx(-half).epsilon(0.15));
   const Interval again = bootstrap_intervals(fit, 2000, 1).front();
   CHECK(again.least == resampled.least);
+}
+
+// Minimum at (i, -i, …) of objective number i.
+double bowl(std::size_t number, const std::vector<double>& at) {
+  double value = 1;
+  double centre = static_cast<double>(number);
+  for (const double x : at) {
+    value += std::abs(x - centre) + std::pow(x - centre, 2);
+    centre = -centre;
+  }
+  return value;
+}
+
+TEST_CASE("searches side by side find what they find alone", "[calibration][minimise]") {
+  std::vector<Search> searches;
+  for (std::size_t i = 0; i < 4; ++i) {
+    searches.push_back(
+        {{0.5, 0.2},
+         {.least = {-5, -5}, .most = {5, 5}, .evaluations = 20 + 30 * static_cast<int>(i)}});
+  }
+  std::size_t rounds = 0;
+  const std::vector<Minimum> together =
+      minimise_together(searches, [&](const std::vector<SearchPoint>& points) {
+        ++rounds;
+        std::vector<double> values;
+        for (const SearchPoint& point : points) values.push_back(bowl(point.search, point.at));
+        return values;
+      });
+  REQUIRE(together.size() == searches.size());
+  int most = 0;
+  for (std::size_t i = 0; i < searches.size(); ++i) {
+    const Minimum alone = minimise([&](const std::vector<double>& at) { return bowl(i, at); },
+                                   searches[i].start, searches[i].options);
+    CHECK(together[i].at == alone.at);
+    CHECK(together[i].value == alone.value);
+    CHECK(together[i].evaluations == alone.evaluations);
+    most = std::max(most, alone.evaluations);
+  }
+  CHECK(rounds == static_cast<std::size_t>(most));
+  CHECK(minimise_together({}, {}).empty());
+}
+
+TEST_CASE("a failed evaluation ends all searches", "[calibration][minimise]") {
+  const Search search{{0.5, 0.2}, {.least = {-5, -5}, .most = {5, 5}}};
+  for (const std::size_t searches : {std::size_t{1}, std::size_t{3}}) {
+    int rounds = 0;
+    const auto evaluate = [&](const std::vector<SearchPoint>& points) {
+      if (++rounds == 7) throw std::runtime_error("no simulator is left");
+      std::vector<double> values;
+      for (const SearchPoint& point : points) values.push_back(bowl(point.search, point.at));
+      return values;
+    };
+    CHECK_THROWS_WITH((void)minimise_together(std::vector<Search>(searches, search), evaluate),
+                      "no simulator is left");
+    CHECK(rounds == 7);
+  }
 }
 
 }  // namespace

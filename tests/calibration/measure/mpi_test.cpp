@@ -1,6 +1,5 @@
 // Tests of the backend `mpi` with a real OpenMPI, on this computer and between nodes that are
 // network namespaces.
-#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <signal.h>
@@ -12,35 +11,11 @@
 #include "core/files/text_file.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/netlab.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {
-
-bool succeeds(const std::string& command) {
-  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
-}
-
-// A network that belongs to the test and is removed at its end.
-class Netlab {
- public:
-  Netlab() : up_(succeeds(kNetlab + " up --hosts 3")) {}
-  ~Netlab() {
-    if (up_) (void)succeeds(kNetlab + " down");
-  }
-  Netlab(const Netlab&) = delete;
-  Netlab& operator=(const Netlab&) = delete;
-  [[nodiscard]] bool up() const { return up_; }
-  [[nodiscard]] static std::vector<std::string> launch() {
-    return {"env", "NETLAB=cgtest", "NETLAB_NET=10.79.0", CCLGYM_SOURCE_DIR "/scripts/netlab",
-            "mpirun"};
-  }
-
- private:
-  static inline const std::string kNetlab =
-      "NETLAB=cgtest NETLAB_NET=10.79.0 " CCLGYM_SOURCE_DIR "/scripts/netlab";
-  bool up_;
-};
 
 MpiSweep sweep_of(const std::vector<CollectiveKind>& collectives,
                   const std::vector<std::uint64_t>& sizes) {
@@ -92,7 +67,7 @@ TEST_CASE(
     "between hosts with links of 1 Gb/s nothing is faster than the wire, and a rank that "
     "stops is noticed",
     "[calibration][mpi]") {
-  const Netlab netlab;
+  const Netlab netlab("cgtest", "10.79.0", 3);
   SKIP_UNLESS(netlab.up(), kNeedsNamespaces);
   const TemporaryFolder folder;
   const std::string path = folder / "m.csv";
@@ -100,7 +75,7 @@ TEST_CASE(
     constexpr std::uint64_t kBytes = 3 << 20;
     const SweepResult result = sweep(
         mpi_backend(sweep_of({CollectiveKind::Broadcast, CollectiveKind::AllGather}, {kBytes}),
-                    Netlab::launch()),
+                    netlab.launch()),
         {.path = path, .warmup = 1, .repeats = 3});
     CHECK(result.failed == 0);
     const std::vector<Measurement> rows = read_measured_file(path);
@@ -120,7 +95,7 @@ TEST_CASE(
     if (stopper == 0) ::_exit(stop_a_rank(path) ? 0 : 1);
     const SweepResult result = sweep(
         mpi_backend(sweep_of({CollectiveKind::AllReduce}, {1200, 4800, 60000, 1200000, 4800000}),
-                    Netlab::launch()),
+                    netlab.launch()),
         {.path = path, .warmup = 2, .repeats = 40, .timeout_s = 8});
     int status = -1;
     ::waitpid(stopper, &status, 0);

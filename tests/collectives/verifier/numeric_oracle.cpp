@@ -94,7 +94,8 @@ class Run {
       if (!step_done(cursor.rank, wait)) return false;
     }
     const bool waits = step.opcode != Opcode::Send && step.opcode != Opcode::Copy &&
-                       step.opcode != Opcode::Reduce && step.opcode != Opcode::Nop;
+                       step.opcode != Opcode::DeviceCopy && step.opcode != Opcode::Reduce &&
+                       step.opcode != Opcode::Nop;
     return !waits || !messages_[incoming(cursor)].empty();
   }
   Message load(const Cursor& cursor, const BufferSlice& slice, int count) {
@@ -133,6 +134,7 @@ class Run {
         store(cursor, step.target, take(cursor, count));
         return;
       case Opcode::Copy:
+      case Opcode::DeviceCopy:
         store(cursor, step.target, load(cursor, step.source, count));
         return;
       case Opcode::Reduce:

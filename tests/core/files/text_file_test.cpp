@@ -8,7 +8,9 @@
 #include <unistd.h>
 #include <vector>
 
+#include "core/files/folder_lock.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/needs.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
@@ -152,6 +154,22 @@ TEST_CASE("threads that write one file at once leave one of their texts", "[core
   const std::string text = contents(folder / "shared");
   CHECK(text == std::string(5000, text[0]));
   CHECK(entries(folder) == 1);
+}
+
+TEST_CASE("a folder is locked for other processes until the lock is gone", "[core][files]") {
+  const test::TemporaryFolder folder;
+  {
+    const FolderLock lock(folder.path());
+    CHECK(test::contains(thrown([&] {
+                           const FolderLock other(folder.path());
+                           return 0;
+                         }),
+                         "another command is writing there; wait for it or choose another folder"));
+  }
+  CHECK(thrown([&] {
+          const FolderLock later(folder.path());
+          return 0;
+        }) == "(nothing thrown)");
 }
 
 }  // namespace

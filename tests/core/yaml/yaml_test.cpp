@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/random.hpp"
+#include "core/yaml/yaml_scalar.hpp"
 #include "support/catch.hpp"
 #include "support/thrown.hpp"
 
@@ -15,6 +16,16 @@ namespace {
 std::string place(const YamlValue& value) { return value.location().to_string(); }
 
 }  // namespace
+
+TEST_CASE("a text as a scalar reads back as the same text", "[core][yaml]") {
+  CHECK(yaml_scalar("a: 'b' # c") == "\"a: 'b' # c\"");
+  CHECK(yaml_scalar("\"\\\n\t\x01") == "\"\\\"\\\\\\n\\t\\u0001\"");
+  CHECK(yaml_scalar("\xC3\xA9 \xC3") == "\"\xC3\xA9 \xEF\xBF\xBD\"");
+  for (const std::string text :
+       {"", "12", "~", "a\"b\\c", "line\nline\ttab\r\f\b", "\xE2\x82\xAC"}) {
+    CHECK(parse_yaml("{key: " + yaml_scalar(text) + "}", "f").find("key")->as_text() == text);
+  }
+}
 
 TEST_CASE("every value has its kind and place", "[core][yaml]") {
   const YamlValue root = parse_yaml(

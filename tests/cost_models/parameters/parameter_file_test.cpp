@@ -89,6 +89,8 @@ TEST_CASE("docs/cost-models.md holds the tables of the option records",
   page.put("cost model", cost_model_options());
   page.put("alpha", alpha_options());
   page.put("link_efficiency", link_efficiency_options());
+  page.put("mpi", mpi_options());
+  page.put("matching", matching_options());
   page.put("protocol", protocol_options());
   page.put("fitted_to", fitted_rows_options());
   page.check();

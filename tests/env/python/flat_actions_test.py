@@ -1,6 +1,7 @@
 """Tests flat actions in Python: draws under the mask are legal with every profile, on several
 fabrics; and the helpers of actions."""
 
+import tempfile
 import unittest
 import warnings
 import unittest.mock
@@ -130,13 +131,18 @@ class HelperTest(unittest.TestCase):
             count(actions="stock-nccl", knobs={"algorithm": "pat"})
 
     def test_a_machine_without_a_parameter_set_is_warned_of(self):
+        file = tempfile.NamedTemporaryFile("w", suffix=".yaml")
+        self.addCleanup(file.close)
+        file.write("name: four-b200\ngpu_model: B200\nnodes: [{name: gpu0..3}]\n"
+                   "links: [{mesh: gpu0..3, kind: nvlink, bandwidth: 50 GB/s, latency: 1us}]\n")
+        file.flush()
         for make in (cclgym.make, cclgym.make_vec):
-            with self.assertWarnsRegex(UserWarning, "no parameter set was fitted to the MI250X"):
-                make("CollectiveTuning-v0", options={"fabric": "frontier", "episode": 4})
+            with self.assertWarnsRegex(UserWarning, "no parameter set was fitted to the B200"):
+                make("CollectiveTuning-v0", options={"fabric": file.name, "episode": 4})
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 make("CollectiveTuning-v0", options={"fabric": "ndv4", "episode": 4})
-                make("CollectiveTuning-v0", options={"fabric": "frontier", "episode": 4,
+                make("CollectiveTuning-v0", options={"fabric": file.name, "episode": 4,
                                                      "cost_model": "hockney"})
 
 

@@ -31,7 +31,9 @@ std::vector<CollectiveKind> collectives_of(const std::string& profile) {
   for (const CollectiveKind kind : kAll) {
     const bool not_tuned = kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter ||
                            kind == CollectiveKind::AllToNext;
-    if (profile != "openmpi" || !not_tuned) kinds.push_back(kind);
+    const bool of_levels = kind == CollectiveKind::AllReduce || kind == CollectiveKind::AllGather ||
+                           kind == CollectiveKind::ReduceScatter;
+    if (profile == "pccl" ? of_levels : profile != "openmpi" || !not_tuned) kinds.push_back(kind);
   }
   return kinds;
 }
@@ -204,8 +206,8 @@ TEST_CASE("knobs: only the named levels", "[env][flat-actions]") {
   const TuningActions& actions = *setup->actions;
   const auto all = actions.legal_actions(CollectiveKind::AllReduce);
   std::set<std::string> seen;
-  for (std::size_t i = 0; i < all.size(); i += kKnobs) {
-    const auto row = all.subspan(i, kKnobs);
+  for (std::size_t i = 0; i < all.size(); i += kOfflineKnobs) {
+    const auto row = all.subspan(i, kOfflineKnobs);
     seen.insert(actions.describe(row.first(1)));
     if (actions.tuner_of(row)) continue;
     const PlainConfig config = actions.config(CollectiveKind::AllReduce, row);
@@ -306,7 +308,8 @@ TEST_CASE("the message about an illegal action names the knob and its legal leve
     return values;
   };
   const auto misfit = [&](std::vector<std::string> names) {
-    return actions.misfit(CollectiveKind::AllGather, action(std::move(names)));
+    return actions.misfit(Call{.collective = CollectiveKind::AllGather, .bytes = 0},
+                          action(std::move(names)));
   };
   CHECK(misfit({"pat", "Simple", "1", "protocol"}) == "");
   CHECK(misfit({"pat", "LL", "1", "protocol"}) == "protocol LL: 'pat' has only Simple");
@@ -315,7 +318,8 @@ TEST_CASE("the message about an illegal action names the knob and its legal leve
   CHECK(misfit({"nccl-default", "LL", "2", "protocol"}) == "channels 2: 'nccl-default' has only 1");
   CHECK(misfit({"ring", "LL", "2", "whole"}) ==
         "chunk whole: 'ring LL channels=2' has protocol, 32KiB or 128KiB");
-  CHECK(actions.misfit(CollectiveKind::AllToAll, action({"ring", "LL", "1", "protocol"})) ==
+  CHECK(actions.misfit(Call{.collective = CollectiveKind::AllToAll, .bytes = 0},
+                       action({"ring", "LL", "1", "protocol"})) ==
         "no action carries out alltoall");
   CollectiveTuningEnv env(setup);
   OwnedBuffers buffers(env.spec());

@@ -149,7 +149,7 @@ TEST_CASE("profiles have the knobs of their libraries", "[env][tuning-action]") 
   CHECK(knobs("stock-nccl") == std::vector<Knob>{Knob::Algorithm, Knob::Protocol, Knob::Channels});
   CHECK(knobs("nccl-2.30") ==
         std::vector<Knob>{Knob::Algorithm, Knob::Protocol, Knob::Channels, Knob::Chunk});
-  CHECK(knobs("offline").size() == kKnobs);
+  CHECK(knobs("offline").size() == kOfflineKnobs);
   // The space is the same on every fabric.
   const auto space = [](const std::string& fabric) {
     return setup_of("{fabric: " + fabric + ", actions: offline, " + kAllCollectives + "}")
@@ -226,8 +226,8 @@ TEST_CASE("hierarchical programs and NIC bindings need several nodes; copies an 
   CHECK(uses("{name: frontier, servers: 2}", Knob::Nic) == 3);
   const auto setup = setup_of("{fabric: ndv4, actions: offline, " + kAllCollectives + "}");
   const auto all = setup->actions->legal_actions(CollectiveKind::AllReduce);
-  for (std::size_t i = 0; i < all.size(); i += kKnobs) {
-    const auto action = all.subspan(i, kKnobs);
+  for (std::size_t i = 0; i < all.size(); i += kOfflineKnobs) {
+    const auto action = all.subspan(i, kOfflineKnobs);
     if (setup->actions->tuner_of(action)) continue;
     const PlainConfig config = setup->actions->config(CollectiveKind::AllReduce, action);
     const AlgorithmEntry& info = shipped_algorithms()[config.program];

@@ -42,4 +42,6 @@ inline std::vector<std::int32_t> random_action(Random& random, const TuningActio
           all.begin() + static_cast<std::ptrdiff_t>((row + 1) * n)};
 }
 
+inline constexpr std::size_t kOfflineKnobs = 8;  ///< knobs of profile offline
+
 }  // namespace cclgym::test

@@ -24,9 +24,12 @@ std::uint64_t sum(const std::vector<std::uint64_t>& values) {
 
 TEST_CASE("models have their published numbers of parameters", "[env][workload]") {
   const std::map<std::string, std::pair<std::uint64_t, std::size_t>> published{
-      {"resnet-50", {25'557'032, 161}},      // torchvision
-      {"bert-large", {335'141'888, 391}},    // BertModel, uncased
-      {"gpt2-1.5b", {1'557'611'200, 580}}};  // GPT-2 XL
+      {"resnet-50", {25'557'032, 161}},     // torchvision
+      {"bert-large", {335'141'888, 391}},   // BertModel, uncased
+      {"gpt2-1.5b", {1'557'611'200, 580}},  // GPT-2 XL
+      // 12 h^2 + 13 h a layer, 50,257 h + 2,048 h before them, 2 h after them
+      {"gpt-7b", {6'658'404'352, 388}},
+      {"gpt-13b", {12'853'386'240, 484}}};
   for (const ModelShape& model : model_shapes()) {
     CAPTURE(model.name);
     CHECK(model.parameters() == published.at(model.name).first);
@@ -42,7 +45,7 @@ TEST_CASE("DDP: a bucket is closed once it has its limit, in the order of the gr
   CHECK(ddp_buckets({5, 4, 3, 2, 1}, 1, 1, 100) == std::vector<std::uint64_t>{1, 14});
   CHECK(ddp_buckets({100, 1}, 4, 4, 8) == std::vector<std::uint64_t>{4, 400});
   for (const ModelShape& model : model_shapes()) {
-    const std::vector<std::uint64_t> buckets = ddp_buckets(model.tensors);
+    const std::vector<std::uint64_t> buckets = ddp_buckets(model.tensors, 4);
     CHECK(sum(buckets) == 4 * model.parameters());
     CHECK(buckets.front() >= 1 << 20);
     for (std::size_t i = 1; i + 1 < buckets.size(); ++i) CHECK(buckets[i] >= 25 << 20);
@@ -75,6 +78,35 @@ TEST_CASE("jobs send every gradient, and gather every parameter twice", "[env][w
     CHECK(calls[CollectiveKind::AllGather] == 2 * shape.layers.size());
     CHECK(calls[CollectiveKind::ReduceScatter] == shape.layers.size());
   }
+}
+
+TEST_CASE("a step of ZeRO-3 moves three times, one of DDP once, the bf16 parameters",
+          "[env][workload]") {
+  for (const std::string model : {"gpt-7b", "gpt-13b"}) {
+    CAPTURE(model);
+    const ModelShape& shape = model_shape(model);
+    const auto zero3 = workload("zero3-" + model, 32);
+    std::uint64_t sent = 0;
+    for (const WorkloadCall& one : zero3->calls()) sent += one.call.bytes;
+    CHECK(sent == 3 * 2 * shape.parameters());
+    // The paper's calls have 16 MB to 1 GB; only the last normalisation is smaller.
+    const auto fits = [](const WorkloadCall& one) {
+      return one.call.bytes >= 16'000'000 && one.call.bytes <= 1'000'000'000;
+    };
+    CHECK(std::ranges::count_if(zero3->calls(), fits) + 3 == std::ssize(zero3->calls()));
+    const auto ddp = workload("ddp-" + model, 32);
+    sent = 0;
+    for (const WorkloadCall& one : ddp->calls()) sent += one.call.bytes;
+    CHECK(sent == 2 * shape.parameters());
+    CHECK(std::ranges::count_if(ddp->calls(), fits) + 1 >= std::ssize(ddp->calls()));
+  }
+}
+
+TEST_CASE("the batch of a large model is that of all GPUs", "[env][workload]") {
+  const auto on = [](int ranks) { return workload("zero3-gpt-7b", ranks)->calls().back().context; };
+  CHECK(on(32).local_batch == 2048 * 2048 / 32);
+  CHECK(on(32).compute_s / on(64).compute_s == Approx(2));
+  CHECK(workload("fsdp-gpt2-1.5b", 32)->calls().back().context.local_batch == 1024);
 }
 
 TEST_CASE("tensor-parallel inference: two AllReduces of the activations per layer",
@@ -137,6 +169,21 @@ TEST_CASE("a sweep visits every cell once per pass; held-out sizes differ from t
     }
     CHECK(visits.size() == 22);
   }
+}
+
+TEST_CASE("a weighed sweep draws calls in proportion to their weights", "[env][workload]") {
+  const auto sweep = workload("{name: sweep, sizes: [1KiB, 4KiB, 16KiB]}");
+  REQUIRE(sweep->weigh({1, 0, 3}));
+  Random random(6);
+  sweep->start(random);
+  std::map<std::uint64_t, int> drawn;
+  for (int i = 0; i < 4000; ++i) ++drawn[sweep->next(random).call.bytes];
+  CHECK(drawn[1024] == Approx(1000).epsilon(0.1));
+  CHECK(drawn[4096] == 0);
+  CHECK(drawn[16384] == Approx(3000).epsilon(0.05));
+  CHECK_FALSE(sweep->weigh({1, 2}));
+  CHECK_FALSE(workload("{name: sweep, order: listed, sizes: [1KiB, 4KiB]}")->weigh({1, 1}));
+  CHECK_FALSE(workload("ddp-resnet-50")->weigh({1}));
 }
 
 TEST_CASE("mistakes in workloads are reported with their location", "[env][workload]") {

@@ -86,6 +86,11 @@ TEST_CASE("the baseline and relayed pairs in words", "[experiments][report-summa
         "4 of 12 GPU pairs are relayed by a GPU");
   CHECK(relay_text(*make_fabric({.name = "dgx1"})) == "24 of 56 GPU pairs are relayed by a GPU");
   CHECK(relay_text(*make_fabric({.name = "ndv4", .servers = 2})).empty());
+  CHECK(relay_text(*make_fabric({.name = "dgx1", .nvb = false})) ==
+        "24 of 56 GPU pairs meet through hosts");
+  // Without its link to the host, a GPU is relayed.
+  CHECK(relay_text(*make_fabric({.name = "dgx1", .nvb = false, .without = "gpu0:pcie0"})) ==
+        "6 of 56 GPU pairs are relayed by a GPU, 18 of 56 GPU pairs meet through hosts");
 }
 
 TEST_CASE("a size without a baseline cell has no speedup", "[experiments][report-summary]") {

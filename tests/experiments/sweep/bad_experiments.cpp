@@ -200,7 +200,7 @@ std::vector<BadExperiment> make_bad_experiments() {
       {"option that a fabric does not have",
        experiment_with({{"fabrics", "[{name: dgx1, servers: 2}]"}}),
        ":2:24: unknown key of fabric dgx1 'servers'; expected one of name, bandwidth, "
-       "latency, without"},
+       "latency, nvb, without"},
       {"latency without a unit", experiment_with({{"fabrics", "[{name: ring, latency: 5}]"}}),
        ":2:33: latency needs a unit, e.g. '1.5us'; found '5'"},
   };

@@ -61,6 +61,39 @@ TEST_CASE("a program in an experiment has its own channels and one instance",
   CHECK(read_run_results(experiment, folder / "run").rows.size() == experiment.cells.size());
 }
 
+TEST_CASE("names with parameters are algorithms of an experiment", "[experiments][programs]") {
+  const test::TemporaryFolder folder;
+  const std::string name = "hierarchical:2x2x2:ring+bruck+recursive";
+  const Experiment experiment =
+      parse_experiment(experiment_with({{"fabrics", "ndv4"},
+                                        {"collectives", "[allgather, allreduce]"},
+                                        {"algorithms", "[ring, " + name + "]"},
+                                        {"sizes", "[64KiB, 1MiB]"}}),
+                       folder / "e.yaml");
+  CHECK(experiment.algorithms.at(name).spelled);
+  CHECK(std::ranges::count(experiment.cells, name,
+                           [](const Cell& cell) { return cell.config.algorithm; }) == 4);
+  run_experiment(experiment, {.folder = folder / "run"});
+  CHECK(read_run_results(experiment, folder / "run").rows.size() == experiment.cells.size());
+  const auto refused = [&](const std::string& algorithm) {
+    return thrown([&] {
+      (void)parse_experiment(experiment_with({{"algorithms", "[ring, " + algorithm + "]"}}),
+                             folder / "e.yaml");
+    });
+  };
+  CHECK(contains(refused("hierarchical:2x4:rnig"), "(did you mean 'ring'?)"));
+  CHECK(contains(refused("hierarchical:2x4:rnig"), "e.yaml:"));
+  // Levels that do not fit the fabric: two nodes of eight.
+  const std::string levels = thrown([&] {
+    (void)parse_experiment(experiment_with({{"fabrics", "{name: ndv4, nodes: 2}"},
+                                            {"collectives", "allgather"},
+                                            {"algorithms", "hierarchical:4x4:ring"}}),
+                           folder / "e.yaml");
+  });
+  CHECK(contains(levels, "level 2 of 4 ranks is partly inside nodes of 8"));
+  CHECK(contains(levels, "e.yaml:"));
+}
+
 TEST_CASE("a changed program is another experiment, its path is not", "[experiments][programs]") {
   const test::TemporaryFolder folder;
   const auto hash = [&](const std::string& file) {

@@ -32,17 +32,21 @@ std::shared_ptr<const Fabric> dragonfly(const std::string& name, int servers,
   return make_fabric(spec);
 }
 
-LoweredProgram lowered_on(const Fabric& fabric, CollectiveKind collective,
-                          const std::string& algorithm, std::uint64_t bytes,
-                          const std::string& model, const Config& config) {
+AlgorithmRequest request_on(const Fabric& fabric, CollectiveKind collective, int channels) {
   AlgorithmRequest request;
   request.collective = collective;
   request.ranks = fabric.ranks();
-  request.channels = config.channels;
+  request.channels = channels;
   request.rings = logical_rings(fabric);
   request.ranks_per_server = fabric.ranks_per_server().value_or(0);
-  return lower(build_algorithm(algorithm, request), fabric, shipped_cost_model(model),
-               call_of(collective, bytes), config);
+  return request;
+}
+
+LoweredProgram lowered_on(const Fabric& fabric, CollectiveKind collective,
+                          const std::string& algorithm, std::uint64_t bytes,
+                          const std::string& model, const Config& config) {
+  return lower(build_algorithm(algorithm, request_on(fabric, collective, config.channels)), fabric,
+               shipped_cost_model(model), call_of(collective, bytes), config);
 }
 
 double tree_s(const std::shared_ptr<const Fabric>& fabric) {
@@ -227,6 +231,9 @@ TEST_CASE("engines agree if messages choose their routes", "[sim][dragonfly-rout
     const std::string model = fabric == alps ? "gh200" : "hockney";
     for (const Combination& combination : combinations(fabric->ranks())) {
       if (sample.skips()) continue;
+      // Three nodes are too few or too many for some algorithms.
+      const AlgorithmRequest request = request_on(*fabric, combination.collective, 3);
+      if (check_request(shipped_algorithm(combination.algorithm), request)) continue;
       // Pipelines of many tiles may be chaotic, with minimal routes, too. On five nodes of
       // frontier, a rank that starts 1e-19 s late moves the end of a tiled two-step AllToAll by
       // 1e-3.

@@ -208,6 +208,55 @@ TEST_CASE("slow GPUs that the fabric does not have are refused at their place in
   CHECK(refusal("[1, 8]").find("slow_gpus.ranks has 8; ") != std::string::npos);
 }
 
+TEST_CASE("a slow NIC has a fraction of its links to the network, and no other link has",
+          "[sim][noise]") {
+  const auto fabric = make_fabric({.name = "frontier", .servers = 2});
+  const auto capacities = [&](const std::string& yaml) {
+    Simulator simulator(fabric, cost_model_for("auto", *fabric), "flow");
+    simulator.set_noise(read_noise_profile(parse_yaml(yaml, "p.yaml")));
+    const LoweredProgram lowered = simulator.lowered(
+        {.collective = CollectiveKind::AllGather, .bytes = 1 << 20}, {.algorithm = "ring"});
+    const auto all = lowered.graph->link_capacities_Bps();
+    return std::vector<double>(all.begin(), all.end());
+  };
+  const std::vector<double> before = capacities("name: mine");
+  const std::vector<double> after =
+      capacities("name: mine\nslow_nics: {nics: [1, 3], nodes: 1, capacity: 0.25}\n");
+  int slow = 0;
+  for (std::size_t id = 0; id < fabric->links().size(); ++id) {
+    const Link& link = fabric->links()[id];
+    const auto named = [&](NodeId node) {
+      const std::string& name = fabric->nodes()[static_cast<std::size_t>(node)].name;
+      return name.ends_with("nic1") || name.ends_with("nic3");
+    };
+    const auto on_node = [&](NodeId node) {
+      return fabric->nodes()[static_cast<std::size_t>(node)].server == 1 && named(node);
+    };
+    const bool changed =
+        link.kind == LinkKind::Network && (on_node(link.source) || on_node(link.target));
+    slow += changed ? 1 : 0;
+    CHECK(after[id] == (changed ? 0.25 : 1) * before[id]);
+  }
+  CHECK(slow == 4);  // two NICs, both directions
+  const auto refusal = [&](const std::string& slow_nics, const FabricSpec& spec) {
+    try {
+      require_ranks(read_noise_profile(parse_yaml("name: mine\nslow_nics: " + slow_nics, "p.yaml")),
+                    *make_fabric(spec));
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal("{nics: 4, capacity: 0.5}", {.name = "frontier"}) ==
+        "p.yaml:2:12: noise profile 'mine': slow_nics.nics has 4; expected NICs of a node of "
+        "fabric 'frontier', 0 to 3");
+  CHECK(refusal("{nics: 0, nodes: 2, capacity: 0.5}", {.name = "frontier", .servers = 2})
+            .find("slow_nics.nodes has 2; expected nodes of fabric 'frontier', 0 to 1") !=
+        std::string::npos);
+  CHECK(refusal("{nics: 0, capacity: 0.5}", {.name = "dgx1"}).find("whose nodes have no NICs") !=
+        std::string::npos);
+}
+
 TEST_CASE("noise without effect on a fabric is reported", "[sim][noise-profile]") {
   const auto warning = [](const std::string& profile, const FabricSpec& spec) {
     return noise_warning(parse("name: mine\n" + profile), *make_fabric(spec));
@@ -243,7 +292,8 @@ TEST_CASE("unrealistic times in profiles are refused", "[sim][noise-profile]") {
 TEST_CASE("bad profiles are refused with the location of the error", "[sim][noise-profile]") {
   CHECK(message_of("name: x\nlaod: {}\n") ==
         "p.yaml:2:1: unknown key of noise profile 'laod'; expected one of name, description, load, "
-        "jitter, degraded_links, slow_gpus, background, start_skew (did you mean 'load'?)");
+        "jitter, degraded_links, slow_gpus, slow_nics, background, start_skew (did you mean "
+        "'load'?)");
   CHECK(message_of("description: x\n").find("name") != std::string::npos);
   const auto states = [](const std::string& text) {
     return message_of("name: x\nload:\n  network:\n    correlation_time: 1ms\n    states: " + text);
@@ -283,6 +333,7 @@ TEST_CASE("docs/noise.md has the tables of the option records", "[sim][noise-pro
   page.put("jitter", noise_jitter_options());
   page.put("degraded", noise_degraded_options());
   page.put("slow_gpus", noise_slow_gpu_options());
+  page.put("slow_nics", noise_slow_nic_options());
   page.put("background", noise_background_options());
   page.check();
 }

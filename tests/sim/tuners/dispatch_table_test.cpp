@@ -279,3 +279,28 @@ TEST_CASE("a written table reads back the same", "[sim][dispatch-table]") {
     }
   }
 }
+
+TEST_CASE("ranges and the fallback may spell a collective over levels", "[sim][dispatch-table]") {
+  const std::string spelled = "hierarchical:2x4:ring+recursive:subcomms=1:nic=round-robin";
+  for (const std::string fallback : {"fallback: hierarchical:nodes:ring\n",
+                                     "fallback: {algorithm: hierarchical:nodes:ring}\n"}) {
+    const DispatchTable table = parse_dispatch_table(
+        fallback + kHead + range("..1MiB", "algorithm: \"" + spelled + "\", channels: 2"),
+        "t.yaml");
+    CHECK(table.blocks.at(0).ranges.at(0).choice.config.algorithm == spelled);
+    CHECK(table.fallback->choice.config.algorithm == "hierarchical:nodes:ring");
+    CHECK(table.algorithms.at(spelled).traits.nic == NicUse::RoundRobin);
+    // It is written and read again.
+    const DispatchTable again = parse_dispatch_table(to_yaml(table), "t.yaml");
+    CHECK(again.blocks.at(0).ranges.at(0).choice.config ==
+          table.blocks.at(0).ranges.at(0).choice.config);
+    CHECK(again.fallback->choice.config.algorithm == "hierarchical:nodes:ring");
+  }
+  CHECK(refusal(kHead + range("..1MiB", "algorithm: hierarchical:2x4:rings")) ==
+        "t.yaml:5:36: algorithm 'hierarchical:2x4:rings': unknown algorithm of a level 'rings'; "
+        "expected one of ring, recursive, bruck, broadcast-reduce, all-pairs (did you mean "
+        "'ring'?)");
+  CHECK(refusal("fallback: hierarchical:nodes:ring:nic=none\n" + kHead + range("..1MiB")) ==
+        "t.yaml:1:11: algorithm 'hierarchical:nodes:ring:nic=none': unknown NIC binding 'none'; "
+        "expected one of fabric, round-robin, topology-aware, single-nic");
+}

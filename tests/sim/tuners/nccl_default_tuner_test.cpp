@@ -180,3 +180,33 @@ TEST_CASE("invalid tuners are refused with their location", "[sim][nccl-default-
   CHECK_FALSE(tuner->chooses_for(CollectiveKind::Custom));
   CHECK_THROWS_AS(tuner->choose({.collective = CollectiveKind::Reduce, .bytes = 1024}), UserError);
 }
+
+TEST_CASE("nccl-default:VERSION:PROTOCOL is NCCL_PROTO", "[sim][nccl-default-tuner]") {
+  const TunerSite site = site_of("dgx1", 1);
+  const auto free = make_tuner("nccl-default:2.8.4", site);
+  const auto simple = make_tuner("nccl-default:2.8.4:Simple", site);
+  const NcclVersion version = parse_nccl_version("2.8.4");
+  const NcclDefault model(version, nccl_comm_for(*site.fabric, version));
+  int others = 0;
+  for (std::uint64_t bytes = 1024; bytes <= 1u << 30; bytes *= 4) {
+    CAPTURE(bytes);
+    const Call call{.collective = CollectiveKind::AllReduce, .bytes = bytes};
+    const Config config = simple->choose(call);
+    CHECK(config.protocol == Protocol::Simple);
+    const double ring_s =
+        *model.time_s(NcclCollective::AllReduce, NcclAlgorithm::Ring, Protocol::Simple, bytes);
+    const double tree_s =
+        *model.time_s(NcclCollective::AllReduce, NcclAlgorithm::Tree, Protocol::Simple, bytes);
+    CHECK(config.algorithm == (tree_s < ring_s ? "tree" : "ring"));
+    others += free->choose(call).protocol == Protocol::Simple ? 0 : 1;
+  }
+  CHECK(others > 0);
+  // Sends have the protocol of their size.
+  const Call sends{.collective = CollectiveKind::AllToAll, .bytes = 4096};
+  CHECK(make_tuner("nccl-default:2.30.7:Simple", site)->choose(sends) ==
+        make_tuner("nccl-default:2.30.7", site)->choose(sends));
+  CHECK(simple->description().find("with protocol Simple") != std::string::npos);
+  CHECK(refusal("nccl-default:2.8.4:Simpel", site).find("did you mean 'Simple'?") !=
+        std::string::npos);
+  CHECK(refusal("nccl-default:2.8.4:", site).find("nothing after the colon") != std::string::npos);
+}

@@ -1,6 +1,9 @@
 // Tests of the check of certificates: false claims and wrong evidence are refused.
 #include "synthesis/certificates/check_certificate.hpp"
 
+#include <algorithm>
+#include <string>
+
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "synthesis/certificates/shipped_certificates.hpp"
@@ -204,7 +207,10 @@ TEST_CASE("synthesis certifies all that it claims, on fabrics of several kinds",
         *fabric.fabric, one.collective,
         {.root = one.root, .group = one.group, .time_limit_s = 0.3, .certificates = true});
     bool bounded = false;
-    bool reached = made.programs.empty();
+    // Programs along the paths of a flow have no certificate besides the bound that they reach.
+    bool reached = std::ranges::all_of(made.programs, [](const SynthesizedProgram& program) {
+      return program.name.find("-flows-") != std::string::npos;
+    });
     for (const Certificate& certificate : made.certificates) {
       const std::string text = certificate_text(
           {.fabric_spec = one.spec, .fabric = fabric.fabric, .certificate = certificate});

@@ -7,8 +7,9 @@
 #include "support/thorough.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/flows/exact_dual.hpp"
-#include "synthesis/flows/flow_fabrics.hpp"
 #include "synthesis/symmetry/automorphisms.hpp"
+#include "synthesis/throughput/published_graphs.hpp"
+#include "synthesis/throughput/random_graphs.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -47,8 +48,8 @@ std::vector<Permutation> symmetries_of(const FlowGraph& graph) {
 }
 
 TEST_CASE("AllReduce shares reach the published optima", "[synthesis][flows]") {
-  CHECK(checked_algbw(dgx1_graph()) == Rational(600, 7 * 25));
-  CHECK(checked_algbw(without_edges(dgx1_graph(), 0, 4)) == Rational(550, 7 * 25));
+  CHECK(checked_algbw(dgx1_graph(1)) == Rational(600, 7 * 25));
+  CHECK(checked_algbw(without_edges(dgx1_graph(1), 0, 4)) == Rational(550, 7 * 25));
   CHECK(checked_algbw(ring_graph(8)) == Rational(8, 7));
   CHECK(checked_algbw(a100_graph(1)) == Rational(1200, 7));
   CHECK(checked_algbw(a100_graph(2)) == Rational(520, 3));
@@ -58,9 +59,8 @@ TEST_CASE("AllReduce shares reach the published optima", "[synthesis][flows]") {
 }
 
 TEST_CASE("AllReduce shares of four servers, and with a NIC down", "[synthesis][flows]") {
-  const FlowGraph whole = a100_graph(4);
-  CHECK(checked_algbw(whole) == Rational(400, 3));
-  CHECK(checked_algbw(without_edges(whole, 0, whole.ranks + 4)) == Rational(775, 6));
+  CHECK(checked_algbw(a100_graph(4)) == Rational(400, 3));
+  CHECK(checked_algbw(a100_graph(4, 0)) == Rational(775, 6));
 }
 
 TEST_CASE("a switch that computes raises AllReduce", "[synthesis][flows]") {
@@ -84,7 +84,7 @@ TEST_CASE("AllReduce shares equal the linear program over all cuts on random gra
 }
 
 TEST_CASE("AllReduce shares on the quotient equal those of the graph", "[synthesis][flows]") {
-  for (const FlowGraph& graph : {dgx1_graph(), a100_graph(2), a100_graph(4), ndv2_graph(4)}) {
+  for (const FlowGraph& graph : {dgx1_graph(1), a100_graph(2), a100_graph(4), ndv2_graph(4)}) {
     const AllReduceOptions options{.symmetries = symmetries_of(graph)};
     CHECK(!options.symmetries.empty());
     CHECK(checked_algbw(graph, options) == checked_algbw(graph));
@@ -96,8 +96,7 @@ TEST_CASE("AllReduce shares on the quotient equal those of the graph", "[synthes
 }
 
 TEST_CASE("AllReduce shares of many servers with a NIC down", "[synthesis][flows]") {
-  const FlowGraph whole = a100_graph(8);
-  const FlowGraph graph = without_edges(whole, 0, whole.ranks + 8);
+  const FlowGraph graph = a100_graph(8, 0);
   const AllReduceOptions options{.symmetries = symmetries_of(graph)};
   const Rational algbw = checked_algbw(graph, options);
   CHECK(algbw < Rational(800, 7));
@@ -105,7 +104,7 @@ TEST_CASE("AllReduce shares of many servers with a NIC down", "[synthesis][flows
 }
 
 TEST_CASE("altered AllReduce shares are refused", "[synthesis][flows]") {
-  const FlowGraph graph = without_edges(dgx1_graph(), 0, 4);
+  const FlowGraph graph = without_edges(dgx1_graph(1), 0, 4);
   const AllReduceShares good = allreduce_shares(graph);
   const auto refused = [&](auto change, const std::string& text) {
     AllReduceShares bad = good;
@@ -126,14 +125,14 @@ TEST_CASE("altered AllReduce shares are refused", "[synthesis][flows]") {
 }
 
 TEST_CASE("AllReduce is refused where a rank cannot reach another", "[synthesis][flows]") {
-  FlowGraph graph = dgx1_graph();
+  FlowGraph graph = dgx1_graph(1);
   std::erase_if(graph.edges, [](const FlowEdge& edge) { return edge.source == 5; });
   CHECK(contains(thrown([&] { return allreduce_shares(graph); }), "some rank cannot reach"));
-  CHECK(contains(thrown([&] { return allreduce_shares(dgx1_graph(), {.group = {3}}); }),
+  CHECK(contains(thrown([&] { return allreduce_shares(dgx1_graph(1), {.group = {3}}); }),
                  "fewer than two ranks"));
   CHECK(
       contains(thrown([&] {
-                 return allreduce_shares(dgx1_graph(), {.symmetries = {{1, 0, 2, 3, 4, 5, 6, 7}}});
+                 return allreduce_shares(dgx1_graph(1), {.symmetries = {{1, 0, 2, 3, 4, 5, 6, 7}}});
                }),
                "to no such edge"));
 }

@@ -8,9 +8,10 @@
 #include "support/thorough.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/flows/exact_dual.hpp"
-#include "synthesis/flows/flow_fabrics.hpp"
 #include "synthesis/flows/path_decomposition.hpp"
 #include "synthesis/symmetry/automorphisms.hpp"
+#include "synthesis/throughput/published_graphs.hpp"
+#include "synthesis/throughput/random_graphs.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -50,7 +51,7 @@ Rational rounds_by_pairs(const FlowGraph& graph, const std::vector<int>& group) 
 }
 
 TEST_CASE("AllToAll reaches the published optima", "[synthesis][flows]") {
-  CHECK(checked_rounds(dgx1_graph()) == Rational(8, 3));
+  CHECK(checked_rounds(dgx1_graph(1)) == Rational(8, 3));
   CHECK(checked_rounds(ring_graph(8)) == Rational(8));
   CHECK(checked_rounds(a100_graph(1)) == Rational(7, 300));
   CHECK(checked_rounds(a100_graph(2)) == Rational(8, 25));
@@ -74,7 +75,7 @@ TEST_CASE("AllToAll equals the linear program with one commodity per pair on ran
 
 TEST_CASE("AllToAll on the quotient equals the linear program of the graph", "[synthesis][flows]") {
   for (const FlowGraph& graph :
-       {dgx1_graph(), ring_graph(8), a100_graph(2), ndv2_graph(4), chassis_graph(4)}) {
+       {dgx1_graph(1), ring_graph(8), a100_graph(2), ndv2_graph(4), chassis_graph(4)}) {
     const Rational rounds = checked_rounds(graph, {.paths = false});
     const ColouredDigraph coloured = coloured_digraph(graph);
     CHECK(checked_rounds(graph, {.symmetries = automorphism_group(coloured).generators}) == rounds);
@@ -94,7 +95,7 @@ TEST_CASE("AllToAll of 128 GPUs on the quotient, proved on the graph", "[synthes
 }
 
 TEST_CASE("altered AllToAll flows are refused", "[synthesis][flows]") {
-  const FlowGraph graph = dgx1_graph();
+  const FlowGraph graph = dgx1_graph(1);
   const AllToAllFlow good = alltoall_flow(graph);
   const auto refused = [&](auto change, const std::string& text) {
     AllToAllFlow bad = good;
@@ -110,16 +111,16 @@ TEST_CASE("altered AllToAll flows are refused", "[synthesis][flows]") {
   refused([](auto& f) { f.lengths.lengths[0] += 1000; }, "the lengths prove");
   refused([](auto& f) { f.lengths.lengths[0] = -1; }, "is negative");
   refused([](auto& f) { f.certificate.program.columns[0].cost = 2; }, "another linear program");
-  refused([](auto& f) { f.certificate.bound = Rational(3); }, "the certificate proves 3/1");
+  refused([](auto& f) { f.certificate.bound = Rational(3); }, "the certificate proves 3 rounds");
   refused([](auto& f) { f.certificate.duals.back() += Rational(1, 7); }, "column");
 }
 
 TEST_CASE("AllToAll is refused for unsuitable input", "[synthesis][flows]") {
-  FlowGraph cut = dgx1_graph();
+  FlowGraph cut = dgx1_graph(1);
   std::erase_if(cut.edges, [](const FlowEdge& edge) { return edge.source == 5; });
   CHECK(contains(thrown([&] { return alltoall_flow(cut); }), "has no solution"));
   CHECK(contains(thrown([&] {
-                   return alltoall_flow(dgx1_graph(), {.group = {2, 1}});
+                   return alltoall_flow(dgx1_graph(1), {.group = {2, 1}});
                  }),
                  "expected ascending ranks"));
 }

@@ -8,8 +8,8 @@
 #include "support/contains.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/flows/exact_dual.hpp"
-#include "synthesis/flows/flow_fabrics.hpp"
 #include "synthesis/symmetry/automorphisms.hpp"
+#include "synthesis/throughput/published_graphs.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -33,24 +33,24 @@ int checked_epochs(const EpochGraph& epochs, int chunks, const AllToAllOptions& 
 }
 
 TEST_CASE("epochs of a graph as TE-CCL counts them", "[synthesis][flows]") {
-  const EpochGraph fine = epochs_of(dgx1_graph(), 25e3, 0.5e-6, 0.7e-6);
+  const EpochGraph fine = epochs_of(dgx1_graph(1), 25e3, 0.5e-6, 0.7e-6);
   CHECK(fine.chunks_per_unit == Rational(1, 2));
   for (std::size_t k = 0; k < fine.graph.edges.size(); ++k) {
     CHECK(fine.window[k] == (fine.graph.edges[k].units == 1 ? 2 : 1));
     CHECK(fine.delay[k] == fine.window[k] + 2);
   }
-  CHECK(epochs_of(dgx1_graph(), 25e3, 1e-6, 1e-6).delay[0] == 2);
-  CHECK(contains(thrown([] { return epochs_of(dgx1_graph(), 25e3, 0, 0); }), "expected positive"));
-  CHECK(contains(thrown([] { return epochs_of(dgx1_graph(), 25e3, 1e-6, -1); }), "expected >= 0"));
-  CHECK(contains(thrown([] { return epochs_of(dgx1_graph(), 25e3 * std::sqrt(2.0), 1e-6, 0); }),
+  CHECK(epochs_of(dgx1_graph(1), 25e3, 1e-6, 1e-6).delay[0] == 2);
+  CHECK(contains(thrown([] { return epochs_of(dgx1_graph(1), 25e3, 0, 0); }), "expected positive"));
+  CHECK(contains(thrown([] { return epochs_of(dgx1_graph(1), 25e3, 1e-6, -1); }), "expected >= 0"));
+  CHECK(contains(thrown([] { return epochs_of(dgx1_graph(1), 25e3 * std::sqrt(2.0), 1e-6, 0); }),
                  "no simple fraction"));
 }
 
 TEST_CASE("AllToAll on DGX-1 takes the published epochs", "[synthesis][flows]") {
   // TE-CCL's Table 3: chunks of 25 KB, 0.7 us per hop. One chunk per pair: 4 us.
-  CHECK(checked_epochs(epochs_of(dgx1_graph(), 25e3, 1e-6, 0.7e-6), 1) == 4);
-  CHECK(checked_epochs(epochs_of(dgx1_graph(), 25e3, 0.5e-6, 0.7e-6), 1,
-                       {.symmetries = symmetries_of_graph(dgx1_graph())}) == 8);
+  CHECK(checked_epochs(epochs_of(dgx1_graph(1), 25e3, 1e-6, 0.7e-6), 1) == 4);
+  CHECK(checked_epochs(epochs_of(dgx1_graph(1), 25e3, 0.5e-6, 0.7e-6), 1,
+                       {.symmetries = symmetries_of_graph(dgx1_graph(1))}) == 8);
 }
 
 TEST_CASE("AllToAll of two GPUs takes chunks and a delay", "[synthesis][flows]") {
@@ -80,7 +80,7 @@ TEST_CASE("AllToAll around a ring keeps data in GPUs that other links delay",
 }
 
 TEST_CASE("epochs on the quotient equal those of the graph", "[synthesis][flows]") {
-  for (const FlowGraph& graph : {dgx1_graph(), ring_graph(6), chassis_graph(2)}) {
+  for (const FlowGraph& graph : {dgx1_graph(1), ring_graph(6), chassis_graph(2)}) {
     const EpochGraph epochs = epochs_of(graph, 25e3, 25e3 / graph.unit_Bps, 0.7e-6);
     CHECK(checked_epochs(epochs, 1, {.symmetries = symmetries_of_graph(graph)}) ==
           checked_epochs(epochs, 1));
@@ -108,14 +108,14 @@ TEST_CASE("AllToAll of 128 GPUs in 32 chassis takes its proven minimum", "[synth
 
 TEST_CASE("AllToAll in fine epochs rounds its schedule within the capacities",
           "[synthesis][flows]") {
-  const AllToAllOptions options{.symmetries = symmetries_of_graph(dgx1_graph())};
-  const int coarse = checked_epochs(epochs_of(dgx1_graph(), 25e3, 0.5e-6, 0.7e-6), 2, options);
-  const int fine = checked_epochs(epochs_of(dgx1_graph(), 25e3, 0.1e-6, 0.7e-6), 2, options);
+  const AllToAllOptions options{.symmetries = symmetries_of_graph(dgx1_graph(1))};
+  const int coarse = checked_epochs(epochs_of(dgx1_graph(1), 25e3, 0.5e-6, 0.7e-6), 2, options);
+  const int fine = checked_epochs(epochs_of(dgx1_graph(1), 25e3, 0.1e-6, 0.7e-6), 2, options);
   CHECK(fine <= 5 * coarse);
 }
 
 TEST_CASE("altered schedules in epochs are refused", "[synthesis][flows]") {
-  const EpochGraph epochs = epochs_of(dgx1_graph(), 25e3, 1e-6, 0.7e-6);
+  const EpochGraph epochs = epochs_of(dgx1_graph(1), 25e3, 1e-6, 0.7e-6);
   const EpochFlow good = alltoall_epochs(epochs, 1);
   const auto refused = [&](auto change, const std::string& text) {
     EpochFlow bad = good;
@@ -140,7 +140,7 @@ TEST_CASE("altered schedules in epochs are refused", "[synthesis][flows]") {
 }
 
 TEST_CASE("AllToAll in epochs is refused for unsuitable input", "[synthesis][flows]") {
-  EpochGraph epochs = epochs_of(dgx1_graph(), 25e3, 1e-6, 0.7e-6);
+  EpochGraph epochs = epochs_of(dgx1_graph(1), 25e3, 1e-6, 0.7e-6);
   CHECK(contains(thrown([&] { return alltoall_epochs(epochs, 0); }), "0 chunks per pair"));
   CHECK(contains(thrown([&] { return alltoall_epochs(epochs, 1, {.time_limit_s = 0}); }),
                  "within 0 s: more than 3 epochs are needed"));

@@ -5,19 +5,12 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/thrown.hpp"
-#include "synthesis/flows/flow_fabrics.hpp"
+#include "synthesis/published_instances.hpp"
 
 namespace cclgym::test {
 namespace {
 
 using namespace synthesis;
-
-Instance instance_of(const FlowGraph& graph) {
-  std::vector<std::vector<std::int64_t>> units(at(graph.ranks),
-                                               std::vector<std::int64_t>(at(graph.ranks), 0));
-  for (const FlowEdge& edge : graph.edges) units[at(edge.source)][at(edge.target)] = edge.units;
-  return link_instance(graph.name, units);
-}
 
 Rational checked_relaxation(const Instance& instance, CollectiveKind collective, int steps,
                             const StepRelaxationOptions& options = {}) {
@@ -29,13 +22,13 @@ Rational checked_relaxation(const Instance& instance, CollectiveKind collective,
 
 TEST_CASE("AllGather in S steps takes the published rounds for any chunk count",
           "[synthesis][flows]") {
-  const Instance dgx1 = instance_of(dgx1_graph());
+  const Instance dgx1 = dgx1_instance();
   CHECK(checked_relaxation(dgx1, CollectiveKind::AllGather, 2) == Rational(3, 2));
   CHECK(checked_relaxation(dgx1, CollectiveKind::AllGather, 3) == Rational(7, 6));
-  const Instance ring = instance_of(ring_graph(8));
+  const Instance ring = ring_instance(8);
   CHECK(checked_relaxation(ring, CollectiveKind::AllGather, 4) == Rational(7, 2));
   // A schedule: three thirds of the chunk go two hops in either direction, one after the other.
-  const Instance five = instance_of(ring_graph(5));
+  const Instance five = ring_instance(5);
   const Rational loose = checked_relaxation(five, CollectiveKind::Broadcast, 4);
   const Rational tight =
       checked_relaxation(five, CollectiveKind::Broadcast, 4, {.copying = Copying::PerTarget});
@@ -45,8 +38,7 @@ TEST_CASE("AllGather in S steps takes the published rounds for any chunk count",
 }
 
 TEST_CASE("relaxations on the quotient equal those of the instance", "[synthesis][flows]") {
-  for (const FlowGraph& graph : {dgx1_graph(), ring_graph(6)}) {
-    const Instance instance = instance_of(graph);
+  for (const Instance& instance : {dgx1_instance(), ring_instance(6)}) {
     const std::vector<InstanceGroup> groups = semiregular_groups(instance);
     REQUIRE(!groups.empty());
     for (const InstanceGroup& group : groups) {
@@ -60,7 +52,7 @@ TEST_CASE("relaxations on the quotient equal those of the instance", "[synthesis
 }
 
 TEST_CASE("relaxations are refused for too few steps and altered proofs", "[synthesis][flows]") {
-  const Instance instance = instance_of(dgx1_graph());
+  const Instance instance = dgx1_instance();
   const Demand demand = make_demand(CollectiveKind::AllGather, 8, 1);
   CHECK(contains(thrown([&] { return step_relaxation(instance, demand, 1); }),
                  "1 steps are too few"));

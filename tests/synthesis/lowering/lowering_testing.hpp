@@ -9,19 +9,12 @@
 #include "collectives/compiler/compile.hpp"
 #include "collectives/library/logical_rings.hpp"
 #include "collectives/program.hpp"
+#include "support/shipped_fabric.hpp"
 #include "synthesis/flow_graph.hpp"
 #include "synthesis/lowering/program_form.hpp"
 #include "synthesis/tree_packing.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
-
-inline std::shared_ptr<const Fabric> lowering_fabric(const std::string& name, int servers = 1) {
-  FabricSpec spec;
-  spec.name = name;
-  spec.servers = servers;
-  return make_fabric(spec);
-}
 
 /// Path of Fabric::route between two ranks on a channel, as nodes of the graph.
 inline std::vector<int> path_of(const synthesis::FlowGraph& graph, const Fabric& fabric, int source,

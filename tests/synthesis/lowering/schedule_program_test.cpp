@@ -9,6 +9,7 @@
 #include "core/index.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/shipped_fabric.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/lowering/load_audit.hpp"
 #include "synthesis/lowering/lowering_testing.hpp"
@@ -205,7 +206,7 @@ TEST_CASE("neighbouring chunks are sent as one message", "[synthesis][lowering]"
 }
 
 TEST_CASE("chunks of a hop are spread over the units of its link", "[synthesis][lowering]") {
-  const auto fabric = lowering_fabric("dgx1");
+  const auto fabric = fabric_of("dgx1");
   const Instance instance = make_instance(*fabric);
   const Demand demand = make_demand(CollectiveKind::AllGather, 8, 4);
   std::mt19937 random(3);

@@ -8,6 +8,7 @@
 #include "core/index.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/shipped_fabric.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/lowering/load_audit.hpp"
 #include "synthesis/lowering/lowering_testing.hpp"
@@ -29,7 +30,7 @@ std::vector<std::int64_t> plan_of(const FlowGraph& graph, const Fabric& fabric,
 }
 
 TEST_CASE("orbit trees of a cluster carry every collective of trees", "[synthesis][lowering]") {
-  const auto fabric = lowering_fabric("ndv4", 2);
+  const auto fabric = fabric_of("ndv4", 2);
   const FlowGraph graph = make_flow_graph(*fabric);
   const TreePacking all = orbit_trees(graph, *fabric);
   const TreePacking rooted{.trees = {all.trees[5]}};
@@ -51,7 +52,7 @@ TEST_CASE("orbit trees of a cluster carry every collective of trees", "[synthesi
 }
 
 TEST_CASE("an audit finds a message on the wrong NIC", "[synthesis][lowering]") {
-  const auto fabric = lowering_fabric("ndv4", 2);
+  const auto fabric = fabric_of("ndv4", 2);
   const FlowGraph graph = make_flow_graph(*fabric);
   const TreePacking packing = orbit_trees(graph, *fabric);
   Program program = lower_trees(graph, fabric.get(), {}, packing);
@@ -67,7 +68,7 @@ TEST_CASE("an audit finds a message on the wrong NIC", "[synthesis][lowering]") 
 }
 
 TEST_CASE("loads of the trees give the bound", "[synthesis][lowering]") {
-  const auto fabric = lowering_fabric("ndv4", 4);
+  const auto fabric = fabric_of("ndv4", 4);
   const FlowGraph graph = make_flow_graph(*fabric);
   const Program program = lower_trees(graph, fabric.get(), {}, orbit_trees(graph, *fabric));
   // A NIC of 24 GB/s sends its GPU's chunk to the 3 other servers, or passes on as many.
@@ -75,7 +76,7 @@ TEST_CASE("loads of the trees give the bound", "[synthesis][lowering]") {
 }
 
 TEST_CASE("weighted trees send several chunks in one message", "[synthesis][lowering]") {
-  const auto fabric = lowering_fabric("ndv4");
+  const auto fabric = fabric_of("ndv4");
   const FlowGraph graph = make_flow_graph(*fabric);
   TreePacking packing = orbit_trees(graph, *fabric);
   for (Tree& tree : packing.trees) tree.count = 3;
@@ -91,7 +92,7 @@ TEST_CASE("weighted trees send several chunks in one message", "[synthesis][lowe
 }
 
 TEST_CASE("AllReduce takes different numbers of trees per root", "[synthesis][lowering]") {
-  const auto fabric = lowering_fabric("dgx1");
+  const auto fabric = fabric_of("dgx1");
   const FlowGraph graph = make_flow_graph(*fabric);
   TreePacking packing = ring_trees(graph, *fabric);
   packing.trees.resize(9);  // 6 of rank 0, 3 of rank 1
@@ -112,7 +113,7 @@ TEST_CASE("AllReduce takes different numbers of trees per root", "[synthesis][lo
 }
 
 TEST_CASE("trees of a group pass through other ranks", "[synthesis][lowering]") {
-  const auto fabric = lowering_fabric("ring");
+  const auto fabric = fabric_of("ring");
   const FlowGraph graph = make_flow_graph(*fabric);
   TreePacking packing;  // ranks 0, 2 and 3 along the ring
   for (const int root : {0, 2, 3}) {
@@ -159,7 +160,7 @@ TEST_CASE("switches that compute copy and add for trees", "[synthesis][lowering]
     CHECK(audit_loads(link_loads(program, *fabric), plan, *fabric).empty());
     CHECK(contains(thrown([&] { return to_msccl_xml(*compiled); }), "switches that copy or add"));
   }
-  const auto plain = lowering_fabric("ndv4");
+  const auto plain = fabric_of("ndv4");
   const FlowGraph without = make_flow_graph(*plain);
   CHECK(contains(thrown([&] {
                    return lower_trees(without, plain.get(), {}, orbit_trees(without, *plain),
@@ -169,7 +170,7 @@ TEST_CASE("switches that compute copy and add for trees", "[synthesis][lowering]
 }
 
 TEST_CASE("programs of trees are written as MSCCL XML and read back", "[synthesis][lowering]") {
-  const auto fabric = lowering_fabric("ndv4", 2);
+  const auto fabric = fabric_of("ndv4", 2);
   const FlowGraph graph = make_flow_graph(*fabric);
   const TreePacking packing = orbit_trees(graph, *fabric);
   for (const CollectiveKind kind :
@@ -189,7 +190,7 @@ TEST_CASE("programs of trees are written as MSCCL XML and read back", "[synthesi
 }
 
 TEST_CASE("few channels are divided between the directions", "[synthesis][lowering]") {
-  const auto fabric = lowering_fabric("ndv4", 4);
+  const auto fabric = fabric_of("ndv4", 4);
   const FlowGraph graph = make_flow_graph(*fabric);
   const TreePacking packing = orbit_trees(graph, *fabric);
   for (const int channels : {1, 2, 5, 8, 32}) {
@@ -213,7 +214,7 @@ TEST_CASE("few channels are divided between the directions", "[synthesis][loweri
 }
 
 TEST_CASE("wrong trees are refused", "[synthesis][lowering]") {
-  const auto fabric = lowering_fabric("ndv4", 2);
+  const auto fabric = fabric_of("ndv4", 2);
   const FlowGraph graph = make_flow_graph(*fabric);
   const TreePacking good = orbit_trees(graph, *fabric);
   const auto message = [&](const TreePacking& packing, const ProgramForm& form = {},
@@ -228,7 +229,8 @@ TEST_CASE("wrong trees are refused", "[synthesis][lowering]") {
   CHECK(contains(message(bad), "no tree"));
   bad = good;
   bad.trees[0].edges[0].through.clear();  // there is no link
-  CHECK(contains(message(bad), "no channel below 32"));
+  CHECK(
+      contains(message(bad), "no message between these ranks takes that path on channels 0 to 31"));
   CHECK(message(bad, {}, {.reroute = true}) == "(nothing thrown)");
   CHECK(contains(message({}), "no trees"));
   CHECK(contains(message(good, {.collective = CollectiveKind::Broadcast}), "a tree of rank 1"));

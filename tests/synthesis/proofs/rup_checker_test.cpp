@@ -7,8 +7,8 @@
 #include "core/index.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "synthesis/published_instances.hpp"
 #include "synthesis/sccl/solve_steps.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -125,9 +125,7 @@ TEST_CASE(
 
 TEST_CASE("DGX-1: no AllGather with less than 3/2 rounds per chunk in two steps",
           "[synthesis][proofs]") {
-  FabricSpec spec;
-  spec.name = "dgx1";
-  const Instance instance = make_instance(*make_fabric(spec));
+  const Instance instance = dgx1_instance();
   for (const auto& [chunks, rounds] : {std::pair(2, 2), {3, 4}, {4, 5}}) {
     const Demand demand = make_demand(CollectiveKind::AllGather, 8, chunks);
     UnsatCertificate certificate;

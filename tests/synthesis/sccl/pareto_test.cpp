@@ -5,11 +5,12 @@
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/shipped_fabric.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/proofs/rup_checker.hpp"
+#include "synthesis/published_instances.hpp"
 #include "synthesis/sccl/brute_force.hpp"
 #include "synthesis/sccl/inversion.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -17,43 +18,32 @@ namespace {
 using namespace synthesis;
 using enum CollectiveKind;
 
-Instance machine(const std::string& name) {
-  FabricSpec spec;
-  spec.name = name;
-  return make_instance(*make_fabric(spec));
-}
-
-Instance ring_of_eight() {
-  std::vector<std::vector<std::int64_t>> units(8, std::vector<std::int64_t>(8, 0));
-  for (std::size_t rank = 0; rank < 8; ++rank) {
-    units[rank][(rank + 1) % 8] = 1;
-    units[(rank + 1) % 8][rank] = 1;
-  }
-  return link_instance("ring", units);
-}
-
 TEST_CASE("bounds of DGX-1 and of a ring of eight", "[synthesis][sccl]") {
-  const Instance dgx1 = machine("dgx1");
+  const Instance dgx1 = dgx1_instance();
   const Demand gather_all = make_demand(AllGather, 8, 1);
   CHECK(min_steps(dgx1, gather_all) == 2);
-  CHECK(rounds_cut(dgx1, gather_all).rounds == Fraction{7, 6});
-  CHECK(rounds_cut(dgx1, make_demand(AllToAll, 8, 1)).rounds == Fraction{8, 3});
-  CHECK(rounds_cut(dgx1, make_demand(Gather, 8, 1)).rounds == Fraction{7, 6});
+  CHECK(rounds_cut(dgx1, gather_all).rounds == Rational(7, 6));
+  CHECK(rounds_cut(dgx1, make_demand(AllToAll, 8, 1)).rounds == Rational(8, 3));
+  CHECK(rounds_cut(dgx1, make_demand(Gather, 8, 1)).rounds == Rational(7, 6));
   CHECK(relaxed_rounds(dgx1, gather_all, 1) == std::nullopt);
-  CHECK(relaxed_rounds(dgx1, gather_all, 2) == Fraction{3, 2});
-  CHECK(relaxed_rounds(dgx1, gather_all, 3) == Fraction{7, 6});
-  const Instance ring = ring_of_eight();
+  CHECK(relaxed_rounds(dgx1, gather_all, 2) == Rational(3, 2));
+  CHECK(relaxed_rounds(dgx1, gather_all, 3) == Rational(7, 6));
+  CHECK(relaxed_rounds(dgx1, make_demand(AllToAll, 8, 1), 3) == Rational(8, 3));
+  // The linear program of 240 chunks on 240 hops would be too large.
+  const Instance dgx2 = make_instance(*fabric_of("dgx2"));
+  CHECK(relaxed_rounds(dgx2, make_demand(AllToAll, 16, 1), 1) == std::nullopt);
+  const Instance ring = ring_instance(8);
   CHECK(min_steps(ring, gather_all) == 4);
-  CHECK(rounds_cut(ring, gather_all).rounds == Fraction{7, 2});
-  CHECK(rounds_cut(ring, make_demand(AllToAll, 8, 1)).rounds == Fraction{8, 1});
-  CHECK(relaxed_rounds(ring, gather_all, 4) == Fraction{7, 2});
+  CHECK(rounds_cut(ring, gather_all).rounds == Rational(7, 2));
+  CHECK(rounds_cut(ring, make_demand(AllToAll, 8, 1)).rounds == Rational(8));
+  CHECK(relaxed_rounds(ring, gather_all, 4) == Rational(7, 2));
 }
 
 TEST_CASE("the capacity of a cut counts shared limits once", "[synthesis][sccl]") {
-  Instance node = machine("ndv4");
+  Instance node = make_instance(*fabric_of("ndv4"));
   for (Limit& limit : node.limits) limit.units = 1;
-  CHECK(rounds_cut(node, make_demand(AllGather, 8, 1)).rounds == Fraction{7, 1});
-  CHECK(rounds_cut(node, make_demand(AllToAll, 8, 1)).rounds == Fraction{7, 1});
+  CHECK(rounds_cut(node, make_demand(AllGather, 8, 1)).rounds == Rational(7));
+  CHECK(rounds_cut(node, make_demand(AllToAll, 8, 1)).rounds == Rational(7));
 }
 
 TEST_CASE("no schedule of a random instance is below the bounds", "[synthesis][sccl]") {
@@ -67,10 +57,10 @@ TEST_CASE("no schedule of a random instance is below the bounds", "[synthesis][s
     for (int rounds = steps; rounds < steps + 4; ++rounds) {
       if (solve_steps(instance, demand, steps, rounds).status != SatResult::Satisfiable) continue;
       INFO("trial " << trial);
-      const Fraction found{rounds, 1};
+      const Rational found(rounds);
       CHECK(min_steps(instance, demand) <= steps);
       CHECK_FALSE(found < rounds_cut(instance, demand).rounds);
-      const std::optional<Fraction> relaxed = relaxed_rounds(instance, demand, steps);
+      const std::optional<Rational> relaxed = relaxed_rounds(instance, demand, steps);
       if (relaxed) CHECK_FALSE(found < *relaxed);
       tight += relaxed == found ? 1 : 0;
       break;
@@ -80,7 +70,7 @@ TEST_CASE("no schedule of a random instance is below the bounds", "[synthesis][s
 }
 
 TEST_CASE("DGX-1 AllGather: the front is (2, 3/2) and (3, 7/6)", "[synthesis][sccl]") {
-  const Instance dgx1 = machine("dgx1");
+  const Instance dgx1 = dgx1_instance();
   const ParetoFront front = pareto_front(dgx1, AllGather);
   CHECK(front.complete);
   CHECK(front.min_steps == 2);
@@ -99,7 +89,7 @@ TEST_CASE("DGX-1 AllGather: the front is (2, 3/2) and (3, 7/6)", "[synthesis][sc
 
 TEST_CASE("DGX-1 AllGather without the relaxation: the same front, by proofs of the solver",
           "[synthesis][sccl]") {
-  const Instance dgx1 = machine("dgx1");
+  const Instance dgx1 = dgx1_instance();
   const ParetoFront front =
       pareto_front(dgx1, AllGather, 0, {.extra_rounds = 4, .relaxation = false});
   REQUIRE(front.points.size() == 2);
@@ -117,7 +107,7 @@ TEST_CASE("DGX-1 AllGather without the relaxation: the same front, by proofs of 
 }
 
 TEST_CASE("a ring of eight has one point per collective", "[synthesis][sccl]") {
-  const Instance ring = ring_of_eight();
+  const Instance ring = ring_instance(8);
   const ParetoFront gather_all = pareto_front(ring, AllGather);
   REQUIRE(gather_all.points.size() == 1);
   CHECK(gather_all.complete);
@@ -145,6 +135,12 @@ TEST_CASE("fronts of random instances contain what exhaustive search finds", "[s
           instance, AllGather, 0, {.extra_rounds = 1, .max_steps = 3, .relaxation = relaxation});
       CHECK(other.points.size() == front.points.size());
     }
+    for (const StepTriple& triple : front.refuted) {
+      if (triple.chunks > 2) continue;
+      const Demand demand = make_demand(AllGather, 3, triple.chunks);
+      INFO("(" << triple.chunks << ", " << triple.steps << ", " << triple.rounds << ")");
+      CHECK(ExhaustiveSearch(instance, demand).feasible(triple.steps, triple.rounds) != true);
+    }
     for (int chunks = 1; chunks <= 2; ++chunks) {
       const Demand demand = make_demand(AllGather, 3, chunks);
       for (int steps = 1; steps <= 3; ++steps) {
@@ -165,8 +161,47 @@ TEST_CASE("fronts of random instances contain what exhaustive search finds", "[s
   CHECK(compared > 30);
 }
 
+TEST_CASE("a front from kept answers is the same, and wrong answers are searched for again",
+          "[synthesis][sccl]") {
+  const Instance dgx1 = dgx1_instance();
+  for (const CollectiveKind collective : {AllToAll, ReduceScatter}) {
+    std::vector<std::pair<StepTriple, StepAnswer>> kept;
+    int searches = 0;
+    ParetoOptions options;
+    options.on_search = [&](const StepTriple&, const Rational&) { ++searches; };
+    options.keep = [&](const StepTriple& triple, const StepAnswer& answer) {
+      kept.emplace_back(triple, answer);
+    };
+    options.recall = [&](const StepTriple& triple) -> StepAnswer {
+      for (const auto& [one, answer] : kept) {
+        if (one == triple) return answer;
+      }
+      return {};
+    };
+    const ParetoFront first = pareto_front(dgx1, collective, 0, options);
+    REQUIRE(first.complete);
+    CHECK(searches == static_cast<int>(kept.size()));
+    searches = 0;
+    const ParetoFront again = pareto_front(dgx1, collective, 0, options);
+    CHECK(searches == 0);
+    CHECK(again.refuted == first.refuted);
+    REQUIRE(again.points.size() == first.points.size());
+    for (std::size_t k = 0; k < first.points.size(); ++k) {
+      CHECK(again.points[k].triple == first.points[k].triple);
+      CHECK(again.points[k].proof == first.points[k].proof);
+      CHECK(again.points[k].schedule.sends == first.points[k].schedule.sends);
+    }
+    for (auto& [triple, answer] : kept) {
+      if (answer.status == SatResult::Satisfiable) answer.schedule.sends.pop_back();
+    }
+    const ParetoFront mended = pareto_front(dgx1, collective, 0, options);
+    CHECK(searches == static_cast<int>(first.points.size()));
+    CHECK(mended.points.front().schedule.sends == first.points.front().schedule.sends);
+  }
+}
+
 TEST_CASE("bad input of a search for a front", "[synthesis][sccl]") {
-  const Instance ring = ring_of_eight();
+  const Instance ring = ring_instance(8);
   CHECK(contains(thrown([&] { return pareto_front(ring, AllReduce); }), "has no inverse"));
   CHECK(contains(thrown([&] { return pareto_front(ring, AllGather, 0, {.extra_rounds = -1}); }),
                  "-1 extra rounds"));

@@ -5,12 +5,13 @@
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/shipped_fabric.hpp"
 #include "support/thorough.hpp"
 #include "support/thrown.hpp"
+#include "synthesis/published_instances.hpp"
 #include "synthesis/sccl/brute_force.hpp"
 #include "synthesis/sccl/direct_encoding.hpp"
 #include "synthesis/sccl/inversion.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -101,9 +102,7 @@ TEST_CASE("bad input of a search for step schedules", "[synthesis][sccl]") {
 
 TEST_CASE("a search gives the same schedule every time, and another one for another seed is valid",
           "[synthesis][sccl]") {
-  FabricSpec spec;
-  spec.name = "dgx1";
-  const Instance instance = make_instance(*make_fabric(spec));
+  const Instance instance = dgx1_instance();
   const Demand demand = make_demand(AllGather, 8, 4);
   const StepAnswer first = solve_steps(instance, demand, 5, 5);
   const StepAnswer second = solve_steps(instance, demand, 5, 5);
@@ -117,9 +116,7 @@ TEST_CASE("a search gives the same schedule every time, and another one for anot
 
 TEST_CASE("a switched node's ports are respected", "[synthesis][sccl]") {
   // Every GPU receives 7 chunks over its port, one per round.
-  FabricSpec spec;
-  spec.name = "ndv4";
-  Instance instance = make_instance(*make_fabric(spec));
+  Instance instance = make_instance(*fabric_of("ndv4"));
   for (Limit& limit : instance.limits) limit.units = 1;
   const Demand demand = make_demand(AllGather, 8, 1);
   CHECK(solve_steps(instance, demand, 1, 7).status == SatResult::Satisfiable);

@@ -6,31 +6,15 @@
 #include "support/contains.hpp"
 #include "support/thorough.hpp"
 #include "support/thrown.hpp"
+#include "synthesis/published_instances.hpp"
 #include "synthesis/sccl/collective_steps.hpp"
 #include "synthesis/sccl/inversion.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 namespace {
 
 using namespace synthesis;
 using enum CollectiveKind;
-
-Instance dgx1() {
-  FabricSpec spec;
-  spec.name = "dgx1";
-  return make_instance(*make_fabric(spec));
-}
-
-/// Z52: the tables' bounds are those of a ring of eight GPUs.
-Instance z52() {
-  std::vector<std::vector<std::int64_t>> units(8, std::vector<std::int64_t>(8, 0));
-  for (std::size_t rank = 0; rank < 8; ++rank) {
-    units[rank][(rank + 1) % 8] = 1;
-    units[(rank + 1) % 8][rank] = 1;
-  }
-  return link_instance("z52", units);
-}
 
 struct Row {
   CollectiveKind collective;
@@ -60,7 +44,7 @@ void check_row(const Instance& instance, const Row& row) {
 }
 
 TEST_CASE("SCCL's Table 4: every schedule of DGX-1 is found", "[synthesis][sccl][thorough]") {
-  const Instance instance = dgx1();
+  const Instance instance = dgx1_instance();
   for (const Row& row :
        {Row{AllGather, 1, 2, 2}, Row{AllGather, 6, 7, 7}, Row{AllGather, 6, 3, 7},
         Row{AllGather, 2, 2, 3}, Row{AllReduce, 8, 4, 4}, Row{AllReduce, 32, 10, 10},
@@ -73,7 +57,7 @@ TEST_CASE("SCCL's Table 4: every schedule of DGX-1 is found", "[synthesis][sccl]
 }
 
 TEST_CASE("SCCL's Table 5: every schedule of Z52 is found", "[synthesis][sccl][thorough]") {
-  const Instance instance = z52();
+  const Instance instance = ring_instance(8, "z52");
   for (const Row& row : {Row{AllGather, 1, 4, 4}, Row{AllGather, 2, 7, 7}, Row{AllReduce, 8, 8, 8},
                          Row{AllReduce, 16, 14, 14}, Row{AllReduce, 16, 8, 14},
                          Row{Broadcast, 2, 4, 4}, Row{Broadcast, 4, 5, 5}, Row{Broadcast, 6, 6, 6},
@@ -84,7 +68,7 @@ TEST_CASE("SCCL's Table 5: every schedule of Z52 is found", "[synthesis][sccl][t
 }
 
 TEST_CASE("collectives of reductions have the steps of their inverses", "[synthesis][sccl]") {
-  const Instance instance = dgx1();
+  const Instance instance = dgx1_instance();
   const CollectiveSteps scatter = solve_collective_steps(instance, ReduceScatter, 2, 2, 3);
   REQUIRE(scatter.status == SatResult::Satisfiable);
   CHECK(scatter.copies.steps() == 0);

@@ -1,26 +1,19 @@
 // Tests of the synthesis of programs: the published fronts and optima, and the alpha-beta formula.
 #include "synthesis/strategies/synthesize.hpp"
 
+#include <algorithm>
+
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/shipped_fabric.hpp"
 #include "support/thrown.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 namespace {
 
 using namespace synthesis;
-
-std::shared_ptr<const Fabric> fabric_of(const std::string& name, int servers = 1,
-                                        std::optional<std::string> without = {}) {
-  FabricSpec spec;
-  spec.name = name;
-  if (servers > 1) spec.servers = servers;
-  spec.without = std::move(without);
-  return make_fabric(spec);
-}
 
 const SynthesizedProgram* find(const Synthesis& made, const std::string& name) {
   for (const SynthesizedProgram& program : made.programs) {
@@ -110,6 +103,45 @@ TEST_CASE("rooted collectives and groups have trees", "[synthesis][strategies]")
   CHECK(four.min_rounds == Rational(1, 2));
 }
 
+TEST_CASE("a root with too many optimal trees gets few", "[synthesis][strategies]") {
+  // 192 GB/s enter the other server through 8 NICs: 8 trees, one on each.
+  const Synthesis made =
+      synthesize(*fabric_of("ndv4", 2), CollectiveKind::Broadcast, {.pareto = false});
+  REQUIRE(made.programs.size() == 1);
+  CHECK(made.programs.front().name == "broadcast-trees-8");
+  CHECK(made.programs.front().rounds_per_chunk() == Rational(1, 192));
+  CHECK(made.min_rounds == Rational(1, 192));
+}
+
+TEST_CASE("AllToAll has programs of flows, also above 16 ranks", "[synthesis][strategies]") {
+  const Synthesis one = synthesize(*fabric_of("dgx1"), CollectiveKind::AllToAll, {.pareto = false});
+  const SynthesizedProgram* exact = find(one, "alltoall-flows-3");
+  REQUIRE(exact != nullptr);
+  CHECK(exact->rounds_per_chunk() == Rational(1, 3));
+  CHECK(exact->optimal == "bandwidth");
+  CHECK(find(one, "alltoall-flows-1")->rounds_per_chunk() == Rational(3, 8));
+  // (N - 8) / 192 rounds of a GB/s pass the NICs of ndv4.
+  const Synthesis many =
+      synthesize(*fabric_of("ndv4", 4), CollectiveKind::AllToAll, {.pareto = false});
+  REQUIRE(many.programs.size() == 1);
+  CHECK(many.programs.front().rounds_per_chunk() == many.min_rounds);
+  CHECK(many.min_rounds * 32 == Rational(1));
+  const Synthesis four = synthesize(*fabric_of("dgx1"), CollectiveKind::AllToAll,
+                                    {.group = {0, 1, 3, 5}, .pareto = false});
+  REQUIRE_FALSE(four.programs.empty());
+  CHECK(four.programs.back().optimal == "bandwidth");
+}
+
+TEST_CASE("AllReduce between one and two parts per root", "[synthesis][strategies]") {
+  const Synthesis made =
+      synthesize(*fabric_of("amd-mi250x", 2), CollectiveKind::AllReduce, {.pareto = false});
+  const SynthesizedProgram* parts = find(made, "allreduce-parts-48");
+  REQUIRE(parts != nullptr);
+  // 0.8 % above the bound.
+  CHECK(parts->rounds_per_chunk() == made.min_rounds * Rational(126, 125));
+  CHECK(parts->program->channels <= 32);
+}
+
 TEST_CASE("the formula: S alpha + R L beta, and with tiles what the pipeline adds",
           "[synthesis][strategies]") {
   const Synthesis made = steps_of(*fabric_of("dgx1"), CollectiveKind::AllGather);
@@ -132,7 +164,12 @@ TEST_CASE("the formula: S alpha + R L beta, and with tiles what the pipeline add
 TEST_CASE("limits and wrong requests are said", "[synthesis][strategies]") {
   const auto dgx1 = fabric_of("dgx1");
   CHECK(contains(thrown([&] { return synthesize(*dgx1, CollectiveKind::AllToNext).min_steps; }),
-                 "has no inverse"));
+                 "there is no synthesis of alltonext; expected one of allreduce"));
+  CHECK(
+      contains(thrown([&] {
+                 return synthesize(*dgx1, CollectiveKind::AllGather, {.time_limit_s = 0}).min_steps;
+               }),
+               "the time limit is 0 s"));
   CHECK(contains(thrown([&] {
                    return synthesize(*dgx1, CollectiveKind::AllGather, {.group = {2}}).min_steps;
                  }),
@@ -142,6 +179,48 @@ TEST_CASE("limits and wrong requests are said", "[synthesis][strategies]") {
       "root 8"));
   const Synthesis large = synthesize(*fabric_of("ndv4", 4), CollectiveKind::AllGather);
   CHECK(contains(large.notes.front(), "up to 16 ranks"));
+}
+
+TEST_CASE("at the time limit a synthesis has its bounds and what it found, and goes on from there",
+          "[synthesis][strategies]") {
+  const auto dgx1 = fabric_of("dgx1");
+  SearchMemory memory;
+  SynthesisOptions options{
+      .throughput = false, .time_limit_s = 1e-6, .certificates = true, .memory = &memory};
+  const Synthesis nothing = synthesize(*dgx1, CollectiveKind::AllReduce, options);
+  CHECK(nothing.programs.empty());
+  CHECK(nothing.min_rounds > Rational(0));
+  CHECK(memory.decided.empty());
+  options.time_limit_s = 20;
+  const Synthesis whole = synthesize(*dgx1, CollectiveKind::AllReduce, options);
+  REQUIRE_FALSE(whole.programs.empty());
+  CHECK_FALSE(memory.decided.empty());
+  // The answers are there: the same programs without any search, and the same certificates.
+  int searches = 0;
+  options.on_search = [&](const SearchedTriple&) { ++searches; };
+  options.proofs = whole.certificates;
+  const Synthesis again = synthesize(*dgx1, CollectiveKind::AllReduce, options);
+  CHECK(searches == 0);
+  REQUIRE(again.programs.size() == whole.programs.size());
+  for (std::size_t k = 0; k < whole.programs.size(); ++k) {
+    CHECK(again.programs[k].name == whole.programs[k].name);
+  }
+  CHECK(again.certificates.size() == whole.certificates.size());
+}
+
+TEST_CASE("a part of a front says how far it is from the bound", "[synthesis][strategies]") {
+  const auto dgx1 = fabric_of("dgx1");
+  SearchMemory memory;
+  (void)synthesize(*dgx1, CollectiveKind::AllGather, {.throughput = false, .memory = &memory});
+  // As if the time had been over after the first point of the front, (2, 2, 3) of 3/2.
+  REQUIRE(memory.decided.size() == 2);
+  memory.decided.pop_back();
+  const Synthesis part = synthesize(*dgx1, CollectiveKind::AllGather,
+                                    {.throughput = false, .time_limit_s = 1e-6, .memory = &memory});
+  REQUIRE_FALSE(part.programs.empty());
+  CHECK(part.programs.front().name == "allgather-2-2-3");
+  CHECK(part.notes.back() ==
+        "The search stopped early: the best program has R/C 3/2, 28.6 % more than the bound 7/6.");
 }
 
 }  // namespace

@@ -8,28 +8,13 @@
 
 #include "core/index.hpp"
 #include "support/catch.hpp"
-#include "topology_models/machines/registry.hpp"
+#include "support/shipped_fabric.hpp"
+#include "synthesis/published_instances.hpp"
 
 namespace cclgym::test {
 namespace {
 
 using namespace synthesis;
-
-Instance ring_of(int ranks) {
-  std::vector<std::vector<std::int64_t>> units(at(ranks), std::vector<std::int64_t>(at(ranks), 0));
-  for (int rank = 0; rank < ranks; ++rank) {
-    units[at(rank)][at((rank + 1) % ranks)] = 1;
-    units[at((rank + 1) % ranks)][at(rank)] = 1;
-  }
-  return link_instance("ring", units);
-}
-
-std::shared_ptr<const Fabric> fabric_of(const std::string& name, int servers = 1) {
-  FabricSpec spec;
-  spec.name = name;
-  spec.servers = servers;
-  return make_fabric(spec);
-}
 
 ColouredDigraph random_graph(std::mt19937& random, int vertices) {
   ColouredDigraph graph;
@@ -91,7 +76,7 @@ TEST_CASE("automorphisms of random graphs: as many as brute force counts",
 }
 
 TEST_CASE("automorphisms of a ring, and with one rank fixed", "[synthesis][symmetry]") {
-  const Instance ring = ring_of(8);
+  const Instance ring = ring_instance(8);
   CHECK(automorphism_group(coloured_digraph(ring)).order == 16);
   const std::vector<int> root{3};
   const AutomorphismGroup fixed = automorphism_group(coloured_digraph(ring, root));
@@ -155,7 +140,7 @@ TEST_CASE("a switched fabric rotates by servers", "[synthesis][symmetry]") {
 }
 
 TEST_CASE("capacities and computing switches break symmetry", "[synthesis][symmetry]") {
-  Instance ring = ring_of(4);
+  Instance ring = ring_instance(4);
   ring.limits[0].units = 2;
   CHECK(automorphism_group(coloured_digraph(ring)).order == 1);
   CHECK(semiregular_groups(ring).empty());

@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/thrown.hpp"
+#include "synthesis/published_instances.hpp"
 #include "synthesis/teccl/epochs.hpp"
 #include "synthesis/teccl/minimum_ticks.hpp"
 #include "synthesis/teccl/tick_bounds.hpp"
@@ -37,9 +38,7 @@ TEST_CASE("TE-CCL's chassis have the GPUs and edges of its Table 2", "[synthesis
 }
 
 TEST_CASE("the DGX-1 of TE-CCL is the fabric dgx1", "[synthesis][teccl]") {
-  FabricSpec spec;
-  spec.name = "dgx1";
-  const Instance fabric = make_instance(*make_fabric(spec));
+  const Instance fabric = dgx1_instance();
   const Instance published = teccl_dgx1();
   REQUIRE(fabric.hops.size() == published.hops.size());
   for (const Hop& hop : fabric.hops) {

@@ -9,6 +9,7 @@
 #include "support/contains.hpp"
 #include "support/thorough.hpp"
 #include "support/thrown.hpp"
+#include "synthesis/published_instances.hpp"
 #include "synthesis/teccl/epoch_bound.hpp"
 #include "synthesis/teccl/minimum_ticks.hpp"
 #include "synthesis/teccl/published_topologies.hpp"
@@ -21,18 +22,9 @@ namespace {
 
 using namespace synthesis;
 
-Instance duplex_ring(int ranks) {
-  std::vector<std::vector<std::int64_t>> units(at(ranks), std::vector<std::int64_t>(at(ranks), 0));
-  for (int rank = 0; rank < ranks; ++rank) {
-    units[at(rank)][at((rank + 1) % ranks)] = 1;
-    units[at((rank + 1) % ranks)][at(rank)] = 1;
-  }
-  return link_instance("ring", units);
-}
-
 TEST_CASE("rounds reach the optimum of a ring", "[synthesis][teccl]") {
   // Five ranks, one chunk each, one epoch per hop: two epochs suffice with both directions.
-  const EpochGrid grid = make_epoch_grid(duplex_ring(5), 1, 1);
+  const EpochGrid grid = make_epoch_grid(ring_instance(5), 1, 1);
   const Demand demand = make_demand(CollectiveKind::AllGather, 5, 1);
   for (const int epochs : {1, 2, 3}) {
     const RoundsResult result = solve_in_rounds(grid, demand, {.epochs_per_round = epochs});
@@ -104,7 +96,7 @@ TEST_CASE("rounds on two NDv2 chassis are within a twentieth of the optimum",
 }
 
 TEST_CASE("rounds with bad settings are refused", "[synthesis][teccl]") {
-  const EpochGrid grid = make_epoch_grid(duplex_ring(4), 1, 1);
+  const EpochGrid grid = make_epoch_grid(ring_instance(4), 1, 1);
   const Demand demand = make_demand(CollectiveKind::AllGather, 4, 1);
   CHECK(contains(thrown([&] { return solve_in_rounds(grid, demand, {.epochs_per_round = 0}); }),
                  "0 epochs per round"));
@@ -145,7 +137,7 @@ TEST_CASE("TE-CCL's Algorithm 1 finds a number of epochs that suffices", "[synth
 
 TEST_CASE("the tenant with the greater weight finishes no later", "[synthesis][teccl]") {
   // Both tenants gather over a ring of four, whose links then carry all chunks twice.
-  const EpochGrid grid = make_epoch_grid(duplex_ring(4), 1, 1);
+  const EpochGrid grid = make_epoch_grid(ring_instance(4), 1, 1);
   const Demand gather = make_demand(CollectiveKind::AllGather, 4, 1);
   for (const bool first_is_heavy : {true, false}) {
     const SharedDemand shared =

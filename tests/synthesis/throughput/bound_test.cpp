@@ -5,12 +5,13 @@
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/shipped_fabric.hpp"
+#include "support/thorough.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/throughput/balance.hpp"
 #include "synthesis/throughput/pack.hpp"
 #include "synthesis/throughput/published_graphs.hpp"
 #include "synthesis/throughput/random_graphs.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -18,10 +19,7 @@ namespace {
 using namespace synthesis;
 
 FlowGraph shipped(const std::string& name, int servers) {
-  FabricSpec spec;
-  spec.name = name;
-  spec.servers = servers;
-  return make_flow_graph(*make_fabric(spec));
+  return make_flow_graph(*fabric_of(name, servers));
 }
 
 // Packs at the bound, and checks the bound's cut and the trees.

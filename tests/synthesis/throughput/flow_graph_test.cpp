@@ -2,9 +2,14 @@
 #include "synthesis/flow_graph.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/index.hpp"
 #include "support/catch.hpp"
+#include "support/shipped_fabric.hpp"
+#include "synthesis/instance.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
@@ -30,10 +35,7 @@ TEST_CASE("flow graphs of all shipped machines are those of all routes",
                     [](const OptionSpec& option) { return option.name == "nodes"; });
     for (const int servers : {1, 2, 3, 5}) {
       if (servers > 1 && !scales) continue;
-      FabricSpec spec;
-      spec.name = info.name;
-      spec.servers = servers;
-      const std::shared_ptr<const Fabric> fabric = make_fabric(spec);
+      const std::shared_ptr<const Fabric> fabric = fabric_of(info.name, servers);
       if (fabric->ranks() > 64) continue;
       INFO(info.name << " x" << servers);
       CHECK(equal(make_flow_graph(*fabric), make_flow_graph_of_all_routes(*fabric)));
@@ -56,11 +58,35 @@ TEST_CASE("flow graphs of fat trees with several leaves are those of all routes"
   }
 }
 
+TEST_CASE("paths through hosts are no part of flow graphs and instances",
+          "[synthesis][throughput]") {
+  for (const auto& [name, servers] :
+       std::vector<std::pair<std::string, int>>{{"dgx1", 1}, {"ndv2", 1}, {"ndv2", 3}}) {
+    INFO(name << " x" << servers);
+    FabricSpec spec;
+    spec.name = name;
+    spec.servers = servers;
+    const std::shared_ptr<const Fabric> relayed = make_fabric(spec);
+    spec.nvb = false;
+    const std::shared_ptr<const Fabric> fabric = make_fabric(spec);
+    FlowGraph expected = make_flow_graph(*relayed);
+    FlowGraph graph = make_flow_graph(*fabric);
+    CHECK(graph.unit_Bps == expected.unit_Bps);
+    CHECK(equal(graph, make_flow_graph_of_all_routes(*fabric)));
+    for (NodeId& device : graph.devices) device = 0;  // numbers follow the order of nodes
+    for (NodeId& device : expected.devices) device = 0;
+    CHECK(equal(graph, expected));
+    const Instance instance = make_instance(*fabric, 2);
+    const Instance known = make_instance(*relayed, 2);
+    CHECK(instance.unit_Bps == known.unit_Bps);
+    CHECK(instance.hops.size() == known.hops.size());
+    CHECK(instance.limits.size() == known.limits.size());
+    CHECK(instance.distances() == known.distances());
+  }
+}
+
 TEST_CASE("PCIe switches have a node per direction", "[synthesis][throughput]") {
-  FabricSpec spec;
-  spec.name = "ndv4";
-  spec.servers = 2;
-  const std::shared_ptr<const Fabric> fabric = make_fabric(spec);
+  const std::shared_ptr<const Fabric> fabric = fabric_of("ndv4", 2);
   const FlowGraph graph = make_flow_graph(*fabric);
   int pcie = 0;
   for (int node = graph.ranks; node < graph.nodes; ++node) {

@@ -48,9 +48,10 @@ void add_matrix(synthesis::FlowGraph& graph, const std::array<std::string_view, 
   }
 }
 
-inline synthesis::FlowGraph dgx1_graph() {
-  synthesis::FlowGraph graph = empty_graph("dgx1", 8, 1e9);
-  add_matrix(graph, kDgx1Units, 0, 25);
+/// `units`: link units of 25 GB/s.
+inline synthesis::FlowGraph dgx1_graph(int units = 25) {
+  synthesis::FlowGraph graph = empty_graph("dgx1", 8, 25e9 / units);
+  add_matrix(graph, kDgx1Units, 0, units);
   return graph;
 }
 
@@ -126,6 +127,28 @@ inline synthesis::FlowGraph mi250_graph(int servers) {
       if (network >= 0) graph.add_duplex(16 * server + static_cast<int>(a), network, 16);
     }
   }
+  return graph;
+}
+
+/// Chassis on one switch: a ring of 4 GPUs, or a pair, of 50 GB/s, and 12.5 GB/s from each GPU to
+/// the switch. A stand-in for TE-CCL's Internal 1 and 2, which are not public.
+inline synthesis::FlowGraph chassis_graph(int chassis, int gpus = 4) {
+  synthesis::FlowGraph graph = empty_graph("chassis", gpus * chassis, 12.5e9);
+  const int hub = add_switch(graph);
+  for (int rank = 0; rank < graph.ranks; ++rank) {
+    const int next = rank - rank % gpus + (rank + 1) % gpus;
+    if (gpus > 2 || rank < next) graph.add_duplex(rank, next, 4);
+    graph.add_duplex(rank, hub, 1);
+  }
+  return graph;
+}
+
+/// The graph without the edges between two nodes.
+inline synthesis::FlowGraph without_edges(synthesis::FlowGraph graph, int one, int other) {
+  std::erase_if(graph.edges, [&](const synthesis::FlowEdge& edge) {
+    return (edge.source == one && edge.target == other) ||
+           (edge.source == other && edge.target == one);
+  });
   return graph;
 }
 

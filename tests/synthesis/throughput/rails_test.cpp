@@ -5,9 +5,9 @@
 #include <bit>
 
 #include "support/catch.hpp"
+#include "support/shipped_fabric.hpp"
 #include "synthesis/throughput/pack.hpp"
 #include "synthesis/throughput/published_graphs.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -26,12 +26,7 @@ void check_rails(const FlowGraph& graph, int gpus, const Rational& value, int de
   CHECK(rails->packing.trees.size() == static_cast<std::size_t>(graph.ranks));
 }
 
-FlowGraph ndv4(int servers) {
-  FabricSpec spec;
-  spec.name = "ndv4";
-  spec.servers = servers;
-  return make_flow_graph(*make_fabric(spec));
-}
+FlowGraph ndv4(int servers) { return make_flow_graph(*fabric_of("ndv4", servers)); }
 
 TEST_CASE("trees along rails are optimal on clusters of equal servers", "[synthesis][throughput]") {
   check_rails(a100_graph(1), 8, Rational(7, 300), 1);

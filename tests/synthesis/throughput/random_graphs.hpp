@@ -1,9 +1,11 @@
 // Random flow graphs that are small enough to try all cuts.
 #pragma once
 
+#include <cstdint>
 #include <random>
+#include <vector>
 
-#include "support/thorough.hpp"
+#include "core/index.hpp"
 #include "synthesis/throughput/published_graphs.hpp"
 
 namespace cclgym::test {
@@ -31,6 +33,37 @@ inline synthesis::FlowGraph random_graph(std::mt19937_64& random, int ranks, int
     const int units = 1 + below(4);
     graph.add(one, other, units);
     if (duplex || below(3) > 0) graph.add(other, one, units);
+  }
+  return graph;
+}
+
+/// A strongly connected graph of GPUs, perhaps with a switch whose capacities are balanced.
+inline synthesis::FlowGraph random_flow_graph(std::uint64_t seed, int ranks, bool with_switch) {
+  std::mt19937_64 random(seed);
+  synthesis::FlowGraph graph = empty_graph("random", ranks, 1e9);
+  if (with_switch) add_switch(graph);
+  const auto units = [&] { return static_cast<std::int64_t>(random() % 4) + 1; };
+  const bool duplex = random() % 3 == 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int next = (rank + 1) % ranks;
+    if (duplex) {
+      graph.add_duplex(rank, next, units());
+    } else {
+      graph.add(rank, next, units());
+    }
+  }
+  for (int k = 0; k < ranks; ++k) {
+    const int source = static_cast<int>(random() % at(ranks));
+    const int target = static_cast<int>(random() % at(ranks));
+    if (source == target) continue;
+    if (duplex) {
+      graph.add_duplex(source, target, units());
+    } else {
+      graph.add(source, target, units());
+    }
+  }
+  for (int rank = 0; with_switch && rank < ranks; ++rank) {
+    if (rank < 2 || random() % 2 == 0) graph.add_duplex(rank, ranks, units());
   }
   return graph;
 }

@@ -62,6 +62,7 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
       if (option.name == "routing") explicit_spec.routing = Routing::Adaptive;
       if (option.name == "nvls") explicit_spec.nvls = true;
       if (option.name == "sharp") explicit_spec.sharp = false;
+      if (option.name == "nvb") explicit_spec.nvb = true;
     }
     // The mark of a stated latency is a difference of its own, so it is removed.
     const auto unmarked = [](std::string text) {
@@ -89,7 +90,7 @@ TEST_CASE("fabrics that cannot be built", "[topology_models][registry]") {
   CHECK(build_refusal({.name = "dgx1", .servers = 2}) ==
         "fabric 'dgx1' has 1 node only; found nodes = 2");
   CHECK(build_refusal({.name = "dgx1", .gpus = 4}) ==
-        "fabric 'dgx1' has no option 'gpus'; it has bandwidth, latency, without");
+        "fabric 'dgx1' has no option 'gpus'; it has bandwidth, latency, nvb, without");
   CHECK(build_refusal({.name = "ndv4", .servers = 0}).rfind("nodes is '0'; expected", 0) == 0);
   CHECK(build_refusal({.name = "ring", .gpus = 1}).rfind("gpus is '1'; expected", 0) == 0);
   CHECK(build_refusal({.name = "ring", .bandwidth_Bps = 0}) ==
@@ -98,7 +99,7 @@ TEST_CASE("fabrics that cannot be built", "[topology_models][registry]") {
         "fabric 'x.yaml' has no option 'gpus'; it has without");
   CHECK(fabric_of("dgx1", 1)->servers() == 1);
   CHECK(build_refusal({.name = "dgx1", .nic_binding = NicBinding::SingleNic}) ==
-        "fabric 'dgx1' has no option 'nic_binding'; it has bandwidth, latency, without");
+        "fabric 'dgx1' has no option 'nic_binding'; it has bandwidth, latency, nvb, without");
   CHECK(build_refusal({.name = "alps", .gpus_per_server = 5})
             .rfind("gpus_per_node is '5'; expected", 0) == 0);
   CHECK(build_refusal({.name = "ndv4", .oversubscription = 0.5})
@@ -207,8 +208,9 @@ TEST_CASE("the options of specs are those of all fabrics", "[topology_models][re
   for (const OptionSpec& option : fabric_spec_options()) names.push_back(option.name);
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"bandwidth", "gpus", "gpus_per_node", "groups", "latency",
-                                          "name", "nic_binding", "nodes", "nodes_per_leaf", "nvls",
-                                          "oversubscription", "routing", "sharp", "without"});
+                                          "name", "nic_binding", "nodes", "nodes_per_leaf", "nvb",
+                                          "nvls", "oversubscription", "routing", "sharp",
+                                          "without"});
 }
 
 }  // namespace cclgym

@@ -1,0 +1,194 @@
+// Tests of the output folder of cclgym synthesize: interruptions, continuation, other input.
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <sys/wait.h>
+#include <thread>
+
+#include "cli/program.hpp"
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cclgym::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Files = std::map<std::string, std::string>;
+
+// Texts of all files below a folder but synthesis.txt, whose lines are in the order of the answers.
+Files files_of(const std::string& folder) {
+  Files files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string name = fs::relative(entry.path(), folder).string();
+    if (entry.is_regular_file() && name != "synthesis.txt") {
+      files[name] = read_file(entry.path().string());
+    }
+  }
+  return files;
+}
+
+std::vector<std::string> exchange_into(const std::string& out) {
+  return {"synthesize", "--fabric", "dgx1", "--collective", "alltoall", "--pareto",
+          "--no-sweep", "-o",       out};
+}
+
+std::vector<std::string> gather_into(const std::string& out) {
+  return {"synthesize", "--fabric", "z52", "--collective", "allgather", "--pareto",
+          "--no-sweep", "-o",       out};
+}
+
+// A search of several seconds, whose first answers come soon.
+std::vector<std::string> long_search_into(const std::string& out) {
+  return {"synthesize",           "--fabric",     "dgx1",      "--without",
+          "gpu0:gpu4, gpu1:gpu5", "--collective", "broadcast", "--pareto",
+          "--no-sweep",           "-o",           out};
+}
+
+bool has_answer(const std::string& out) {
+  return fs::exists(out + "/synthesis.txt") &&
+         contains(read_file(out + "/synthesis.txt"), "\nfound broadcast ");
+}
+
+std::vector<std::string> with(std::vector<std::string> args, const std::vector<std::string>& more) {
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+// Starts the program and sends the signal as soon as `there` is true. Returns the wait status.
+int interrupt(const std::vector<std::string>& args, const std::string& err, int signal,
+              const std::function<bool()>& there) {
+  const pid_t program = start_program(args, err);
+  int status = 0;
+  for (int k = 0; k < 20'000; ++k) {
+    if (there()) break;
+    if (::waitpid(program, &status, WNOHANG) == program) return status;
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  ::kill(program, signal);
+  ::waitpid(program, &status, 0);
+  return status;
+}
+
+TEST_CASE("synthesize continues after a time limit, and ends with the files of one long run",
+          "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  const Ended whole = run_program(exchange_into("whole"), folder.path());
+  INFO(whole.err);
+  REQUIRE(whole.code == 0);
+  CHECK_FALSE(contains(whole.out, "may go on"));
+
+  // Nothing can be found in a millisecond: the exit code is 1, and the bounds are said.
+  const Ended first =
+      run_program(with(exchange_into("parts"), {"--time-limit", "0.001"}), folder.path());
+  CHECK(first.code == 1);
+  CHECK(contains(first.out, "alltoall on dgx1: 0 programs\nbounds: steps >= 2"));
+  CHECK(contains(first.out, "may go on"));
+  CHECK(fs::exists(folder / "parts/report.html"));
+  for (const char* limit : {"0.1", "0.2"}) {
+    const Ended part =
+        run_program(with(exchange_into("parts"), {"--time-limit", limit}), folder.path());
+    CHECK((part.code == 0 || part.code == 1));
+  }
+  const Ended last = run_program(exchange_into("parts"), folder.path());
+  INFO(last.err);
+  CHECK(last.code == 0);
+  CHECK(files_of(folder / "parts") == files_of(folder / "whole"));
+
+  // A further run searches for nothing, and keeps the refutations that are proven.
+  const Ended again = run_program(exchange_into("parts"), folder.path());
+  CHECK(again.code == 0);
+  CHECK(contains(again.err, "continuing: "));
+  CHECK(again.out == last.out);
+  CHECK(files_of(folder / "parts") == files_of(folder / "whole"));
+}
+
+TEST_CASE(
+    "after a kill there is no report and no file of the other input; another run completes it",
+    "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  const std::string out = folder / "made";
+  REQUIRE(run_program(gather_into(out)).code == 0);
+  REQUIRE(fs::exists(out + "/report.html"));
+  write_file(out + "/programs/mine.xml", "<algo/>");
+  // Another input, killed during its search.
+  const int killed =
+      interrupt(long_search_into(out), "/dev/null", SIGKILL, [&] { return has_answer(out); });
+  REQUIRE(WIFSIGNALED(killed));
+  CHECK_FALSE(fs::exists(out + "/report.html"));
+  for (const auto& entry : fs::directory_iterator(out + "/programs")) {
+    CHECK(entry.path().filename() == "mine.xml");
+  }
+
+  const Ended ended = run_program(exchange_into(out));
+  INFO(ended.err);
+  CHECK(ended.code == 0);
+  CHECK(fs::exists(out + "/report.html"));
+  Files files = files_of(out);
+  CHECK(files.extract("programs/mine.xml").mapped() == "<algo/>");
+  REQUIRE(run_program(exchange_into(folder / "fresh")).code == 0);
+  CHECK(files == files_of(folder / "fresh"));
+}
+
+TEST_CASE("Ctrl-C during a search ends with exit code 130 and says how to go on",
+          "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  const std::string out = folder / "made";
+  const int status =
+      interrupt(long_search_into(out), folder / "err", SIGINT, [&] { return has_answer(out); });
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+  CHECK(contains(read_file(folder / "err"),
+                 "interrupted: the answers so far are kept; the same command continues\n"));
+  CHECK_FALSE(fs::exists(out + "/report.html"));
+  // The answer that was found is enough for a program.
+  const Ended ended = run_program(with(long_search_into(out), {"--time-limit", "0.01"}));
+  CHECK(ended.code == 0);
+  CHECK(contains(ended.err, " of an earlier run "));
+  CHECK(contains(ended.out, "note: The search stopped early: the best program has R/C "));
+}
+
+TEST_CASE("synthesize removes its own files for another input, and refuses foreign ones",
+          "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  REQUIRE(run_program(gather_into("made"), folder.path()).code == 0);
+  write_file(folder / "made/notes.txt", "mine");
+  const Ended other = run_program({"synthesize", "--fabric", "z52", "--collective", "reducescatter",
+                                   "--pareto", "--no-sweep", "-o", "made"},
+                                  folder.path());
+  CHECK(other.code == 0);
+  CHECK(contains(other.err, "a synthesis of other input, whose files are removed\n"));
+  CHECK(read_file(folder / "made/notes.txt") == "mine");
+  for (const auto& entry : fs::directory_iterator(folder / "made/programs")) {
+    CHECK(entry.path().filename().string().starts_with("reducescatter-"));
+  }
+
+  const auto refused = [&](const std::string& out, const std::string& message) {
+    const Ended ended = run_program(gather_into(out), folder.path());
+    INFO(ended.err);
+    CHECK(ended.code == 2);
+    CHECK(contains(ended.err, message));
+  };
+  write_file(folder / "theirs/report.html", "theirs");
+  refused("theirs", "theirs/report.html': not written by cclgym synthesize");
+  CHECK(read_file(folder / "theirs/report.html") == "theirs");
+  write_file(folder / "file", "text");
+  refused("file", "'file' is a file; expected a folder");
+  refused("file/below", "cannot be made");
+
+  // Any change of synthesis.txt is found.
+  std::string text = read_file(folder / "made/synthesis.txt");
+  text[text.find("reducescatter")] = 'R';
+  write_file(folder / "made/synthesis.txt", text);
+  refused("made", "made/synthesis.txt: damaged (its hash is not that of its text)");
+  write_file(folder / "made/synthesis.txt", "cclgym synthesize ");
+  refused("made", "made/synthesis.txt: damaged");
+  write_file(folder / "made/synthesis.txt", "another program");
+  refused("made", "made/synthesis.txt': not written by cclgym synthesize");
+}
+
+}  // namespace
+}  // namespace cclgym::test
