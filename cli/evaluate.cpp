@@ -5,6 +5,7 @@
 #include <map>
 
 #include "agents/baselines/registry.hpp"
+#include "agents/baselines/simple_policies.hpp"
 #include "agents/evaluation/evaluation.hpp"
 #include "agents/tasks/evaluation_tasks.hpp"
 #include "agents/training/learned_policy.hpp"
@@ -104,6 +105,31 @@ std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& ru
   retuning(agent + "+trigger", true);
   retuning(agent + " frozen", false);
   return policies;
+}
+
+// The policies that can run in each part. A baseline that belongs to one machine, such as its
+// dispatcher or its vendor's library, is left out in the parts on others; it must fit one part.
+// `left_out`: gets a sentence for each.
+std::vector<std::vector<EvaluatedPolicy>> policies_of_parts(
+    const std::vector<Part>& parts, const std::vector<EvaluatedPolicy>& policies,
+    std::vector<std::string>& left_out) {
+  if (parts.size() == 1) return {policies};
+  std::vector<std::vector<EvaluatedPolicy>> result(parts.size());
+  for (const EvaluatedPolicy& policy : policies) {
+    std::vector<std::string> reasons;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      try {
+        (void)with_tuners(parts[i].setup, policy.tuners);
+        result[i].push_back(policy);
+      } catch (const UserError& error) {
+        if (reasons.size() + 1 == parts.size()) throw;
+        reasons.push_back(
+            fmt::format("{} is left out on {}: {}", policy.name, parts[i].label, error.what()));
+      }
+    }
+    std::ranges::move(reasons, std::back_inserter(left_out));
+  }
+  return result;
 }
 
 // Decisions per call of the policies that do not make a decision for every call.
@@ -215,19 +241,22 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
     if (!arguments->has("against")) add_baselines(baselines_of(parts));
   }
   if (arguments->has("out")) folder = arguments->text("out");
+  const bool quiet = arguments->has("quiet");
   std::vector<EvaluationPlace> places;
-  for (const Part& part : parts) {
-    places.push_back({.setup = part.setup, .calls = part.calls});
+  std::vector<std::string> left_out;
+  const auto applicable = policies_of_parts(parts, policies, left_out);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    places.push_back({.setup = parts[i].setup, .calls = parts[i].calls, .policies = applicable[i]});
     if (arguments->has("calls")) {
       places.back().calls = static_cast<std::uint64_t>(
           read_integer(arguments->text("calls"), calls_option(), argument_location("calls")));
     }
   }
-  const TaskSet tasks = evaluation_tasks(places, policies, options.seeds, input);
+  const TaskSet tasks = evaluation_tasks(places, options.seeds, input);
   const TaskOptions task_options{.place = place,
                                  .peer_timeout_s = peer_timeout_of(*arguments),
                                  .task_noun = "policy run",
-                                 .notice = notice_of_faults(arguments->has("quiet"))};
+                                 .notice = notice_of_faults(quiet)};
   share_tasks(tasks, task_options);
   // The folder of a training run has a report, to which the comparison is added.
   if (!std::filesystem::equivalent(folder, source, error)) {
@@ -236,8 +265,8 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
                                   .mark_begins = "part,policy,",
                                   .others = {"choices.txt", "report.html", "experiment.yaml"}});
   }
-  const bool quiet = arguments->has("quiet");
   if (!quiet) {
+    for (const std::string& sentence : left_out) print_warning(sentence);
     options.notice = [](const std::string& policy, std::uint64_t seed) {
       print_error("seed {}: {}\n", seed, policy);
     };
@@ -259,14 +288,14 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
   std::vector<EvaluatedPart> done;
   std::vector<std::vector<PolicyRun>> runs(parts.size());
   if (place != nullptr) {
-    runs = evaluate_by_tasks(tasks, task_options, parts.size(), [&](const PolicyRun& run) {
+    runs = evaluate_by_tasks(tasks, task_options, places, [&](const PolicyRun& run) {
       if (options.notice) options.notice(run.policy, run.seed);
     });
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
     options.calls = places[i].calls;
-    if (place == nullptr) runs[i] = evaluate_policies(part.setup, policies, options);
+    if (place == nullptr) runs[i] = evaluate_policies(part.setup, places[i].policies, options);
     done.push_back({.label = part.label,
                     .runs = std::move(runs[i]),
                     .fabric = part.setup->fabric_label,
@@ -276,8 +305,9 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
     choices += choices_text(done.back(), regimes) + "\n";
     if (quiet) continue;
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
-    print_out("{}: {} {} on {}, {} calls per seed\n{}{}\n", part.label, policies.size(),
-              policies.size() == 1 ? "policy" : "policies", part.setup->fabric_label,
+    const std::size_t count = places[i].policies.size();
+    print_out("{}: {} {} on {}, {} calls per seed\n{}{}\n", part.label, count,
+              count == 1 ? "policy" : "policies", part.setup->fabric_label,
               done.back().runs.front().calls, evaluation_table(summaries),
               decisions_text(summaries));
   }

@@ -17,20 +17,20 @@ namespace cclgym {
 struct EvaluationPlace {
   std::shared_ptr<const TuningSetup> setup;
   std::uint64_t calls = 0;  ///< EvaluationOptions::calls
+  std::vector<EvaluatedPolicy> policies{};
 };
 
 /// Tasks that run each policy in each environment with each seed, to share with all processes of
-/// the run. The policies must outlive the set. `input` is equal in two processes if the files and
+/// the run. `places` must outlive the set. `input` is equal in two processes if the files and
 /// options behind the arguments are.
-[[nodiscard]] TaskSet evaluation_tasks(const std::vector<EvaluationPlace>& places,
-                                       std::span<const EvaluatedPolicy> policies,
+[[nodiscard]] TaskSet evaluation_tasks(std::span<const EvaluationPlace> places,
                                        const std::vector<std::uint64_t>& seeds,
                                        const std::string& input);
 
 /// Runs the tasks. Returns, by environment, the runs that evaluate_policies returns. `notice` (may
 /// be empty) is called after each run.
 [[nodiscard]] std::vector<std::vector<PolicyRun>> evaluate_by_tasks(
-    const TaskSet& set, const TaskOptions& options, std::size_t places,
+    const TaskSet& set, const TaskOptions& options, std::span<const EvaluationPlace> places,
     const std::function<void(const PolicyRun& run)>& notice);
 
 }  // namespace cclgym

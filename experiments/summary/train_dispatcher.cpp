@@ -159,7 +159,8 @@ class DispatcherTrainer {
           }
           cell.time_us.push_back(trials_us(kind, found->first, b, found->second.at(b)));
         }
-        samples.push_back({dispatcher_point(bytes, ranks), static_cast<int>(cell.best())});
+        samples.push_back(
+            {dispatcher_point(bytes, ranks), static_cast<int>(cell.best(result_.tie()))});
         part.cells.push_back(std::move(cell));
       }
     }

@@ -22,11 +22,12 @@ struct DispatcherTraining {
 };
 
 /// The label of a cell (collective, size, number of GPUs) is the backend with the minimum mean time
-/// over the trials; one support vector machine is trained for each collective (SvmClassifier). The
-/// same rows and options give the same dispatcher. Throws UserError at `where` if the sweep has
-/// several machines, several fabrics of the same number of GPUs, times of parts of calls,
-/// algorithms that no tuner chose, fewer than two backends, fewer than five cells
-/// of a collective, or a cell without a time for each backend.
+/// over the trials, among those that the trials do not tell apart the first (Dispatcher::tie); one
+/// support vector machine is trained for each collective (SvmClassifier). The same rows and options
+/// give the same dispatcher. Throws UserError at `where` if the sweep has several machines, several
+/// fabrics of the same number of GPUs, times of parts of calls, algorithms that no tuner chose,
+/// fewer than two backends, fewer than five cells of a collective, or a cell without a time for
+/// each backend.
 [[nodiscard]] Dispatcher train_dispatcher(const Experiment& experiment,
                                           std::span<const ResultRow> rows,
                                           const DispatcherTraining& training,

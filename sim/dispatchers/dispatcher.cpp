@@ -15,7 +15,8 @@ namespace {
 
 using Rule = std::function<std::size_t(const DispatcherCell&)>;
 
-DispatcherScore score(std::string name, const CollectiveDispatcher& part, const Rule& rule) {
+DispatcherScore score(std::string name, const CollectiveDispatcher& part, double tie,
+                      const Rule& rule) {
   const bool any_held_out = std::ranges::any_of(part.cells, &DispatcherCell::held_out);
   DispatcherScore result{.rule = std::move(name)};
   std::size_t cells = 0;
@@ -26,7 +27,7 @@ DispatcherScore score(std::string name, const CollectiveDispatcher& part, const 
     const std::size_t chosen = rule(cell);
     const double regret = cell.regret(chosen);
     ++cells;
-    if (chosen == cell.best()) ++right;
+    if (chosen == cell.best(tie)) ++right;
     logs += portable_log(regret);
     result.worst_regret = std::max(result.worst_regret, regret);
   }
@@ -36,15 +37,15 @@ DispatcherScore score(std::string name, const CollectiveDispatcher& part, const 
   return result;
 }
 
-std::size_t majority(const CollectiveDispatcher& part, std::size_t backends) {
+std::size_t majority(const CollectiveDispatcher& part, double tie, std::size_t backends) {
   std::vector<std::size_t> wins(backends, 0);
   for (const DispatcherCell& cell : part.cells) {
-    if (!cell.held_out) ++wins[cell.best()];
+    if (!cell.held_out) ++wins[cell.best(tie)];
   }
   return static_cast<std::size_t>(std::ranges::max_element(wins) - wins.begin());
 }
 
-std::size_t of_nearest(const CollectiveDispatcher& part, const DispatcherCell& cell) {
+std::size_t of_nearest(const CollectiveDispatcher& part, double tie, const DispatcherCell& cell) {
   const SvmPoint here = dispatcher_point(cell.bytes, cell.gpus);
   double least = std::numeric_limits<double>::infinity();
   std::size_t best = 0;
@@ -58,7 +59,7 @@ std::size_t of_nearest(const CollectiveDispatcher& part, const DispatcherCell& c
     }
     if (squares < least) {
       least = squares;
-      best = other.best();
+      best = other.best(tie);
     }
   }
   return best;
@@ -66,13 +67,17 @@ std::size_t of_nearest(const CollectiveDispatcher& part, const DispatcherCell& c
 
 }  // namespace
 
-std::size_t DispatcherCell::best() const {
-  return static_cast<std::size_t>(std::ranges::min_element(time_us) - time_us.begin());
+std::size_t DispatcherCell::best(double tie) const {
+  const double limit_us = (1 + tie) * std::ranges::min(time_us);
+  const auto first = std::ranges::find_if(time_us, [=](double time) { return time <= limit_us; });
+  return static_cast<std::size_t>(first - time_us.begin());
 }
 
 double DispatcherCell::regret(std::size_t backend) const {
-  return time_us[backend] / time_us[best()];
+  return time_us[backend] / std::ranges::min(time_us);
 }
+
+double Dispatcher::tie() const { return 2 * sigma * std::sqrt(2.0 / trials); }
 
 std::size_t CollectiveDispatcher::choose(std::uint64_t bytes, int gpus) const {
   return static_cast<std::size_t>(svm.predict(dispatcher_point(bytes, gpus)));
@@ -102,20 +107,21 @@ SvmPoint dispatcher_point(std::uint64_t bytes, int gpus) {
 
 std::vector<DispatcherScore> dispatcher_scores(const Dispatcher& dispatcher,
                                                const CollectiveDispatcher& part) {
+  const double tie = dispatcher.tie();
   std::vector<DispatcherScore> scores;
-  scores.push_back(score(
-      "svm", part, [&](const DispatcherCell& cell) { return part.choose(cell.bytes, cell.gpus); }));
-  const std::size_t frequent = majority(part, dispatcher.backends.size());
-  scores.push_back(score(fmt::format("majority ({})", dispatcher.backends[frequent]), part,
-                         [&](const DispatcherCell&) { return frequent; }));
+  const auto add = [&](std::string name, const Rule& rule) {
+    scores.push_back(score(std::move(name), part, tie, rule));
+  };
+  add("svm", [&](const DispatcherCell& cell) { return part.choose(cell.bytes, cell.gpus); });
+  const std::size_t frequent = majority(part, tie, dispatcher.backends.size());
+  add(fmt::format("majority ({})", dispatcher.backends[frequent]),
+      [&](const DispatcherCell&) { return frequent; });
   const auto rec = std::ranges::find(dispatcher.backends, "pccl:rec");
   if (rec != dispatcher.backends.end()) {
     const auto index = static_cast<std::size_t>(rec - dispatcher.backends.begin());
-    scores.push_back(
-        score("always pccl:rec", part, [index](const DispatcherCell&) { return index; }));
+    add("always pccl:rec", [index](const DispatcherCell&) { return index; });
   }
-  scores.push_back(score("nearest cell", part,
-                         [&](const DispatcherCell& cell) { return of_nearest(part, cell); }));
+  add("nearest cell", [&](const DispatcherCell& cell) { return of_nearest(part, tie, cell); });
   return scores;
 }
 

@@ -23,8 +23,9 @@ struct DispatcherCell {
   bool held_out = false;          ///< true if it tests the machine and did not train it
   std::vector<double> time_us{};  ///< mean over the trials, by backend
 
-  /// Index of the backend with the minimum time; among equals, the first.
-  [[nodiscard]] std::size_t best() const;
+  /// Index of the first backend whose time is at most 1 + `tie` times the minimum
+  /// (Dispatcher::tie).
+  [[nodiscard]] std::size_t best(double tie) const;
   /// Time of a backend over the minimum time.
   [[nodiscard]] double regret(std::size_t backend) const;
 };
@@ -32,7 +33,7 @@ struct DispatcherCell {
 /// Quality of a rule on the held-out cells (on all cells if none is held out).
 struct DispatcherScore {
   std::string rule{};       ///< "svm", "majority class", "always pccl:rec", "nearest cell"
-  double accuracy = 0;      ///< fraction of cells for which it names the best backend
+  double accuracy = 0;      ///< fraction of cells for which it names the label
   double regret = 1;        ///< geometric mean of its time over the minimum time
   double worst_regret = 1;  ///< maximum of it
 };
@@ -58,6 +59,10 @@ struct Dispatcher {
   std::uint64_t seed = 1;
   std::vector<CollectiveDispatcher> collectives{};
 
+  /// Relative difference of two mean times below which the trials do not tell them apart: two
+  /// standard errors of a difference. Backends that run the same program, as PCCL's do on one node,
+  /// would otherwise have labels by chance; with it, the first of them is the label.
+  [[nodiscard]] double tie() const;
   [[nodiscard]] const CollectiveDispatcher* find(CollectiveKind collective) const;
   /// "allgather, reducescatter"
   [[nodiscard]] std::string collectives_text() const;
