@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 #include "agents/baselines/simple_policies.hpp"
@@ -32,8 +33,13 @@ struct Chosen {
 // Configuration that an action selects for a call.
 PlainConfig config_of(const TuningActions& actions, const Call& call,
                       std::span<const std::int32_t> action) {
-  const std::optional<std::size_t> tuner = actions.tuner_of(action);
-  return tuner ? actions.choose(*tuner, call) : actions.config(call.collective, action);
+  if (const auto tuner = actions.tuner_of(action)) return actions.choose(*tuner, call);
+  PlainConfig config = actions.config(call.collective, action);
+  if (actions.profile() != ActionProfile::Pccl) return config;
+  const std::uint16_t program = config.program;
+  config = actions.engine_choice(call);
+  config.program = program;
+  return config;
 }
 
 struct CellSums {

@@ -38,8 +38,9 @@ PlainConfig TuningOracle::chosen(const Call& call, std::uint64_t who) {
   const Key key{call.bytes, rest_of(call, 0, 0), who};
   PlainConfig config;
   if (chosen_.find(key, config)) return config;
-  config = who == 0 ? actions_->reference(call)
-                    : actions_->choose(static_cast<std::size_t>(who) - 1, call);
+  config = who == 0         ? actions_->reference(call)
+           : who == kEngine ? actions_->engine_choice(call)
+                            : actions_->choose(static_cast<std::size_t>(who) - 1, call);
   chosen_.insert(key, config);
   return config;
 }
@@ -53,7 +54,12 @@ std::optional<PlainConfig> TuningOracle::choice(const Call& call, std::size_t tu
 
 PlainConfig TuningOracle::config(const Call& call, std::span<const std::int32_t> action) {
   if (const auto tuner = actions_->tuner_of(action)) return chosen(call, *tuner + 1);
-  return actions_->config(call.collective, action);
+  PlainConfig config = actions_->config(call.collective, action);
+  if (actions_->profile() != ActionProfile::Pccl) return config;
+  const std::uint16_t program = config.program;
+  config = chosen(call, kEngine);
+  config.program = program;
+  return config;
 }
 
 TimedCall TuningOracle::time(const Call& call, std::span<const std::int32_t> action,

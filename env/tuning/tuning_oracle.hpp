@@ -47,12 +47,13 @@ class TuningOracle {
   struct Key {
     std::uint64_t bytes = 0;
     std::uint64_t rest = 0;  ///< collective, condition, moment, root
-    std::uint64_t who = 0;   ///< tuner + 1; 0: the reference
+    std::uint64_t who = 0;   ///< tuner + 1; 0: the reference; kEngine: PCCL's engine
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHash {
     std::uint64_t operator()(const Key& key) const;
   };
+  static constexpr std::uint64_t kEngine = ~std::uint64_t{0};
   [[nodiscard]] PlainConfig chosen(const Call& call, std::uint64_t who);
 
   std::shared_ptr<const TuningActions> actions_;

@@ -155,9 +155,13 @@ class TuningActions {
   /// Choice of a tuner. Allocates, so callers keep the result. Throws UserError if it cannot
   /// choose.
   [[nodiscard]] PlainConfig choose(std::size_t tuner, const Call& call) const;
-  /// The configuration of a legal action without a tuner.
+  /// The configuration of a legal action without a tuner. With profile Pccl, protocol, channels and
+  /// threads are those of a large call; those of each call are in engine_choice.
   [[nodiscard]] PlainConfig config(CollectiveKind collective,
                                    std::span<const std::int32_t> action) const;
+  /// With profile Pccl, configuration of the engine's programs for a call, without the program: the
+  /// choice of tuner pccl:ring, which is that of the vendor's library inside a node. Allocates.
+  [[nodiscard]] PlainConfig engine_choice(const Call& call) const;
   /// Synthesised schedule that a configuration's program carries out; null for other programs.
   [[nodiscard]] const FrontSchedule* synthesised(const PlainConfig& config) const;
   /// Front of a collective, of the first item of Options::synth that has one; null if none has.
@@ -250,7 +254,8 @@ class TuningActions {
     bool host = false;
   };
   std::vector<EnginePlan> plans_;
-  PlainConfig engine_;                      ///< configuration of the engine's programs
+  std::unique_ptr<const Tuner> in_node_;    ///< pccl:ring; null if no library is modelled
+  PlainConfig engine_;                      ///< engine_choice of a large call
   std::vector<std::int32_t> plan_program_;  ///< by plan_at: index in the library, or -1
   std::vector<Legal> legal_;                ///< by collective
   std::vector<Legal> of_large_;  ///< the same for large calls; empty if sizes do not matter

@@ -5,14 +5,21 @@
 
 #include "collectives/library/algorithm_library.hpp"
 #include "collectives/library/logical_rings.hpp"
+#include "core/error.hpp"
 #include "core/index.hpp"
 #include "env/tuning/actions/knob_levels.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
-#include "sim/call/tiles.hpp"
 #include "sim/lowering/transfer_cost.hpp"
 #include "sim/simulator.hpp"
+#include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
+
+namespace {
+
+constexpr std::uint64_t kLargeCall = 1 << 30;
+
+}  // namespace
 
 std::vector<std::string> default_tuners(ActionProfile profile, const Fabric& fabric) {
   std::vector<std::string> tuners = default_tuners(profile);
@@ -37,15 +44,27 @@ std::vector<std::string> pccl_programs(const Fabric& fabric, const std::vector<K
   return names;
 }
 
-// Finds the plans whose programs are in the library. In the nodes they have as many channels as a
-// vendor's rings.
+PlainConfig TuningActions::engine_choice(const Call& call) const {
+  if (!in_node_ || !in_node_->chooses_for(call.collective)) return engine_;
+  return plain_config(site_->algorithms, in_node_->choose(call));
+}
+
+// Finds the plans whose programs are in the library. If no library is modelled, they have a channel
+// for each ring of a node.
 void TuningActions::list_pccl_plans() {
-  const int rings = static_cast<int>(logical_rings(*site_->fabrics.front()).size());
-  const Config config{.algorithm = "pccl-ring",
-                      .protocol = Protocol::Simple,
-                      .channels = std::clamp(rings, 1, kMostChannels),
-                      .threads = 512};
-  engine_ = plain_config(site_->algorithms, with_protocol_tiles(site_->cost_model, config));
+  try {
+    in_node_ = make_tuner("pccl:ring", {.fabric = site_->fabrics.front(),
+                                        .cost_model = site_->cost_model,
+                                        .algorithms = site_->algorithms});
+    engine_ = engine_choice({.collective = CollectiveKind::AllGather, .bytes = kLargeCall});
+  } catch (const UserError&) {
+    const int rings = static_cast<int>(logical_rings(*site_->fabrics.front()).size());
+    engine_ =
+        plain_config(site_->algorithms, {.algorithm = "pccl-ring",
+                                         .protocol = Protocol::Simple,
+                                         .channels = std::clamp(rings, 1, kMostChannels),
+                                         .threads = 512});
+  }
   std::size_t places = 1;
   for (const Knob knob : kPcclKnobs) places *= levels(knob).size();
   plan_program_.assign(places, -1);

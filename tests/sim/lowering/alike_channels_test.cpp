@@ -42,7 +42,7 @@ TEST_CASE("channels that are alike take the time of separate ones", "[sim][lower
   for (const Case& each :
        {Case{frontier, "ring", CollectiveKind::AllGather, 16},
         Case{frontier, "ring", CollectiveKind::AllReduce, 8},
-        Case{frontier, "pccl-ring", CollectiveKind::ReduceScatter, 4},
+        Case{frontier, "pccl-ring", CollectiveKind::ReduceScatter, 8},
         Case{frontier, "pccl-rec", CollectiveKind::AllReduce, 8},
         Case{perlmutter, "ring", CollectiveKind::ReduceScatter, 8},
         Case{perlmutter, "pccl-rec", CollectiveKind::AllGather, 4},
