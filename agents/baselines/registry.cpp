@@ -12,7 +12,8 @@ namespace cclgym {
 
 const std::vector<BaselineInfo>& baseline_infos() {
   static const std::vector<BaselineInfo> infos{
-      {"nccl-default:VERSION", "the default choice of this release of NCCL, e.g. 2.8.4 or 2.28"},
+      {"nccl-default:VERSION",
+       "the default choice of this release of NCCL, e.g. 2.28; without it, of the newest"},
       {"rccl-default", "the default choice of RCCL 2.20.5, on MI250X and MI300X"},
       {"cray-mpich", "Cray MPICH as PCCL found it"},
       {"pccl:WHICH",

@@ -21,6 +21,15 @@ inline ChunkRef collect_run(ProgramBuilder& p, const RankGroup& group, const Run
   return sum;
 }
 
+/// Sums run r of all ranks at group[r], which adds each message when it arrives.
+inline void add_run(ProgramBuilder& p, const RankGroup& group, const Runs& runs, int r,
+                    OperationOptions options = {}) {
+  ChunkRef sum = p.chunk(group[r], runs.buffer, runs.first(r), runs.count);
+  for (int i = 1; i < group.count; ++i) {
+    sum = sum.reduce(p.chunk(group[r + i], runs.buffer, runs.first(r), runs.count), options);
+  }
+}
+
 /// Copies run r from group[r] to all others.
 inline void spread_run(ProgramBuilder& p, const RankGroup& group, const Runs& runs, int r,
                        OperationOptions options = {}) {

@@ -14,7 +14,7 @@ void Lowering::set_links() {
   std::vector<double> capacities = link_capacities(fabric_, model_);
   // MPI has no proxy: its messages cost the host's time one by one.
   const double proxy_Bps =
-      sends_by_mpi(model_, outline_.traits)
+      outline_.traits.transport == Transport::Mpi
           ? kNoRateCap
           : proxy_capacity_Bps(
                 model_, config_.protocol,

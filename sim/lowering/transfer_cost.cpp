@@ -91,10 +91,11 @@ double instruction_cost_s(const CostModel& model, Runtime runtime) {
 }
 
 TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
-                           std::span<const LinkId> route, const Config& config,
+                           std::span<const LinkId> route, const Config& given,
                            const CostTraits& traits, double payload_bytes, bool reducing,
                            std::int64_t network_messages) {
   TransferCost cost;
+  Config config = given;
   double alpha_s = 0;
   bool network = false;
   for (const LinkId id : route) {
@@ -112,6 +113,9 @@ TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
   if (network && sends_by_mpi(model, traits)) {
     return mpi_cost(model.mpi, traits, alpha_s, payload_bytes, reducing, network_messages);
   }
+  // A set without MPI's costs stands in with the library's. The flags of LL and LL128 are not
+  // MPI's.
+  if (network && traits.transport == Transport::Mpi) config.protocol = Protocol::Simple;
   const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
   cost.latency_s = instruction_cost_s(model, traits.runtime);
   cost.arrival_s = alpha_s + protocol.step_latency_s;

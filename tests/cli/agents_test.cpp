@@ -106,6 +106,41 @@ TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
   CHECK(read_file(folder / "a.pt").starts_with("PK"));
 }
 
+TEST_CASE("a baseline of one machine is left out on others", "[cli][agents]") {
+  const TemporaryFolder folder;
+  const std::string rest =
+      "actions: stock-nccl, workload: {name: sweep, collectives: [allreduce], sizes: 1KiB..64KiB "
+      "x8}, oracle: true}\n";
+  const std::string ring = "{fabric: {name: ring, gpus: 4}, " + rest;
+  write_file(folder / "two-train.yaml",
+             "name: two\ntrain:\n  - options: " + ring +
+                 "evaluate:\n  - label: of-amd\n    options: {fabric: frontier, " + rest +
+                 "  - label: of-ring\n    options: " + ring +
+                 "agent: {encoder: [16], lstm: 8, head: 12, value: 16}\n"
+                 "warm_start: {iterations: 2}\nppo: {iterations: 1, environments: 4, steps: 16, "
+                 "sequence: 8}\nseeds: [1]\n");
+  const Ended trained =
+      run_program({"train", "two-train.yaml", "--out", "run", "--quiet"}, folder.path());
+  SKIP_UNLESS(!contains(trained.err, "cannot train"), kNeedsTorch);
+  INFO(trained.err);
+  REQUIRE(trained.code == 0);
+  const Ended ended =
+      run_program({"evaluate", "run", "--against", "oracle,rccl-default"}, folder.path());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(ended.err, "warning: rccl-default is left out on of-ring: "));
+  CHECK(contains(ended.out, "of-amd: 3 policies"));
+  CHECK(contains(ended.out, "of-ring: 2 policies"));
+  const std::string csv = read_file(folder / "run/evaluation.csv");
+  CHECK(contains(csv, "\nof-amd,rccl-default,"));
+  CHECK_FALSE(contains(csv, "\nof-ring,rccl-default,"));
+  const Ended refused =
+      run_program({"evaluate", "run", "--against", "pccl:none.yaml,oracle"}, folder.path());
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "--against pccl:none.yaml: "));
+  CHECK(read_file(folder / "run/evaluation.csv") == csv);
+}
+
 TEST_CASE("an agent with a trigger is evaluated with it and without", "[cli][agents]") {
   const TemporaryFolder folder;
   const std::string options =

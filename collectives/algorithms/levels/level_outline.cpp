@@ -60,7 +60,7 @@ Program gather_kernel(const LevelPhase& phase, const LevelLayout& layout, int ch
   if (phase.copies != PhaseCopies::OwnFirst) p.next_kernel();
   for_each_ring(p, layout, phase.level, channels, [&](std::span<const int> order) {
     for_each_run(phase, level, buffer, [&](const Runs& runs, int scratch) {
-      gather_runs(p, level.algorithm, group, runs, scratch, order);
+      gather_runs(p, level.algorithm, group, runs, scratch, order, layout.by_mpi(phase.level));
     });
   });
   for (int rank = 0; rank < factor && overlaps; ++rank) {
@@ -94,7 +94,8 @@ Program scatter_kernel(const LevelPhase& phase, const LevelLayout& layout, int c
   }
   for_each_ring(p, layout, phase.level, channels, [&](std::span<const int> order) {
     for_each_run(phase, level, buffer, [&](const Runs& runs, int scratch) {
-      reduce_scatter_runs(p, level.algorithm, group, runs, scratch, order);
+      reduce_scatter_runs(p, level.algorithm, group, runs, scratch, order,
+                          layout.by_mpi(phase.level));
     });
   });
   if (phase.copies != PhaseCopies::OwnLast) p.next_kernel();

@@ -82,9 +82,11 @@ void exchange(ProgramBuilder& p, const LevelLayout& layout, const LevelPhase& ph
                                    : layout.final_runs(group, level, phase.buffer);
     for (const Runs& each : runs) {
       if (phase.kind == PhaseKind::Gather) {
-        gather_runs(p, layout.at(level).algorithm, group, each, scratch, order);
+        gather_runs(p, layout.at(level).algorithm, group, each, scratch, order,
+                    layout.by_mpi(level));
       } else {
-        reduce_scatter_runs(p, layout.at(level).algorithm, group, each, scratch, order);
+        reduce_scatter_runs(p, layout.at(level).algorithm, group, each, scratch, order,
+                            layout.by_mpi(level));
       }
       scratch += group.count * each.count;
     }
@@ -115,14 +117,15 @@ int gate_of(const LevelLayout& layout, const LevelPhase& phase, int rank) {
 }
 
 void gather_runs(ProgramBuilder& p, LevelAlgorithm algorithm, const RankGroup& group,
-                 const Runs& runs, int scratch, std::span<const int> order) {
+                 const Runs& runs, int scratch, std::span<const int> order, bool by_mpi) {
   switch (algorithm) {
     case LevelAlgorithm::Ring:
       return ring_all_gather(p, group, runs, 0, 1, order);
     case LevelAlgorithm::Recursive:
       return group_double_up(p, group, runs);
     case LevelAlgorithm::Bruck:
-      return bruck_all_gather(p, group, runs, scratch, kOnChannel0);
+      return bruck_all_gather(p, group, runs, scratch, kOnChannel0,
+                              by_mpi ? kDeviceCopy : kOnChannel0);
     case LevelAlgorithm::BroadcastReduce:
       return for_each_tree(group.count, [&](const Parents& tree, int run) {
         copy_down(p, tree, group, runs.buffer, runs.first(run), runs.count, 0);
@@ -133,21 +136,26 @@ void gather_runs(ProgramBuilder& p, LevelAlgorithm algorithm, const RankGroup& g
 }
 
 void reduce_scatter_runs(ProgramBuilder& p, LevelAlgorithm algorithm, const RankGroup& group,
-                         const Runs& runs, int scratch, std::span<const int> order) {
+                         const Runs& runs, int scratch, std::span<const int> order, bool by_mpi) {
   switch (algorithm) {
     case LevelAlgorithm::Ring:
       return ring_reduce_scatter(p, group, runs, 0, 1, order);
     case LevelAlgorithm::Recursive:
       return group_halve(p, group, runs);
     case LevelAlgorithm::Bruck:
-      return bruck_reduce_scatter(p, group, runs, scratch, kOnChannel0);
+      return bruck_reduce_scatter(p, group, runs, scratch, kOnChannel0,
+                                  by_mpi ? kDeviceCopy : kOnChannel0);
     case LevelAlgorithm::BroadcastReduce:
       return for_each_tree(group.count, [&](const Parents& tree, int run) {
         reduce_up(p, tree, group, runs.buffer, runs.first(run), runs.count, 0);
       });
     case LevelAlgorithm::AllPairs:
       for (int run = 0; run < group.count; ++run) {
-        (void)collect_run(p, group, runs, run, scratch, kOnChannel0);
+        if (by_mpi) {
+          add_run(p, group, runs, run, kOnChannel0);
+        } else {
+          (void)collect_run(p, group, runs, run, scratch, kOnChannel0);
+        }
       }
   }
 }

@@ -43,10 +43,12 @@ struct LevelPhase {
 
 /// AllGather or ReduceScatter of a group, in place, on channel 0. `scratch`: first chunk of scratch
 /// that is free for the algorithm, which takes no more than all runs have. `order`: of a ring.
+/// `by_mpi`: MPI sends the messages, so that no thread block is there to copy and add; local copies
+/// are device copies, and every message is added when it arrives.
 void gather_runs(ProgramBuilder& p, LevelAlgorithm algorithm, const RankGroup& group,
-                 const Runs& runs, int scratch, std::span<const int> order);
+                 const Runs& runs, int scratch, std::span<const int> order, bool by_mpi);
 void reduce_scatter_runs(ProgramBuilder& p, LevelAlgorithm algorithm, const RankGroup& group,
-                         const Runs& runs, int scratch, std::span<const int> order);
+                         const Runs& runs, int scratch, std::span<const int> order, bool by_mpi);
 /// Opens a scope for the channels of each ring of a level (LevelLayout::ring_orders), one after the
 /// other, and calls visit(order) in it. `channels`: those of levels inside nodes.
 template <class Visit>

@@ -71,11 +71,11 @@ class LevelLayout {
   [[nodiscard]] int ranks() const { return ranks_; }
   /// True if the groups of a level have one rank on each of several nodes.
   [[nodiscard]] bool crosses_nodes(int level) const { return at(level).stride >= node_; }
+  /// True if MPI sends the messages of a level.
+  [[nodiscard]] bool by_mpi(int level) const { return mpi_ && crosses_nodes(level); }
   /// Channels of a level's messages if those inside nodes have `channels`: MPI sends each message
   /// whole.
-  [[nodiscard]] int channels(int level, int channels) const {
-    return mpi_ && crosses_nodes(level) ? 1 : channels;
-  }
+  [[nodiscard]] int channels(int level, int channels) const { return by_mpi(level) ? 1 : channels; }
   /// Channels of the program, and the parts into which it cuts each chunk.
   [[nodiscard]] int channels(int channels) const {
     int max = 1;

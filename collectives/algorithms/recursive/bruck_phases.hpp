@@ -20,7 +20,6 @@ struct TurnedRuns {
   const RankGroup& group;
   const Runs& runs;
   int scratch;  ///< first chunk
-  OperationOptions options{};
 
   [[nodiscard]] int position(int onwards) const { return scratch + onwards * runs.count; }
   /// Calls copy(position in scratch, first chunk, chunks) for the runs from `onwards` on of a place
@@ -40,12 +39,14 @@ struct TurnedRuns {
   }
 };
 
+/// `local`: options of the copies inside a rank.
 inline void bruck_all_gather(ProgramBuilder& p, const RankGroup& group, const Runs& runs,
-                             int scratch, OperationOptions options = {}) {
-  const TurnedRuns turned{p, group, runs, scratch, options};
+                             int scratch, OperationOptions options = {},
+                             OperationOptions local = {}) {
+  const TurnedRuns turned{p, group, runs, scratch};
   for (int place = 0; place < group.count; ++place) {
     (void)p.chunk(group[place], runs.buffer, runs.first(place), runs.count)
-        .copy(group[place], Buffer::Scratch, scratch, options);
+        .copy(group[place], Buffer::Scratch, scratch, local);
   }
   for (int distance = 1; distance < group.count; distance *= 2) {
     const int count = std::min(distance, group.count - distance) * runs.count;
@@ -58,20 +59,21 @@ inline void bruck_all_gather(ProgramBuilder& p, const RankGroup& group, const Ru
   for (int place = 0; place < group.count; ++place) {
     turned.for_each(place, [&](int position, int index, int count) {
       (void)p.chunk(group[place], Buffer::Scratch, position, count)
-          .copy(group[place], runs.buffer, index, options);
+          .copy(group[place], runs.buffer, index, local);
     });
   }
 }
 
 inline void bruck_reduce_scatter(ProgramBuilder& p, const RankGroup& group, const Runs& runs,
-                                 int scratch, OperationOptions options = {}) {
-  const TurnedRuns turned{p, group, runs, scratch, options};
+                                 int scratch, OperationOptions options = {},
+                                 OperationOptions local = {}) {
+  const TurnedRuns turned{p, group, runs, scratch};
   for (int place = 0; place < group.count; ++place) {
     (void)p.chunk(group[place], runs.buffer, runs.first(place), runs.count)
-        .copy(group[place], Buffer::Scratch, scratch, options);
+        .copy(group[place], Buffer::Scratch, scratch, local);
     turned.for_each(place, [&](int position, int index, int count) {
       (void)p.chunk(group[place], runs.buffer, index, count)
-          .copy(group[place], Buffer::Scratch, position, options);
+          .copy(group[place], Buffer::Scratch, position, local);
     });
   }
   int farthest = 1;
@@ -86,7 +88,7 @@ inline void bruck_reduce_scatter(ProgramBuilder& p, const RankGroup& group, cons
   }
   for (int place = 0; place < group.count; ++place) {
     (void)p.chunk(group[place], Buffer::Scratch, scratch, runs.count)
-        .copy(group[place], runs.buffer, runs.first(place), options);
+        .copy(group[place], runs.buffer, runs.first(place), local);
   }
 }
 

@@ -98,6 +98,8 @@ TuningActions::TuningActions(std::shared_ptr<const CallSite> site, const Options
       // release that is not modelled if NCCL runs on the fabric.
       constexpr std::string_view kNewest = "nccl-default";
       if (!name.starts_with(kNewest) || runs_there(kNewest, where)) throw;
+      // PCCL's actions have the vendor's library as a backend, so another vendor's is a mistake.
+      if (profile_ == ActionProfile::Pccl && runs_there("rccl-default", where)) throw;
       tuners_.push_back(nullptr);
     }
   }

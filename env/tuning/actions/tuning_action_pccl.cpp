@@ -59,11 +59,10 @@ void TuningActions::list_pccl_plans() {
     engine_ = engine_choice({.collective = CollectiveKind::AllGather, .bytes = kLargeCall});
   } catch (const UserError&) {
     const int rings = static_cast<int>(logical_rings(*site_->fabrics.front()).size());
-    engine_ =
-        plain_config(site_->algorithms, {.algorithm = "pccl-ring",
-                                         .protocol = Protocol::Simple,
-                                         .channels = std::clamp(rings, 1, kMostChannels),
-                                         .threads = 512});
+    engine_ = plain_config(site_->algorithms, {.algorithm = "pccl-ring",
+                                               .protocol = Protocol::Simple,
+                                               .channels = std::clamp(rings, 1, kMostChannels),
+                                               .threads = 512});
   }
   std::size_t places = 1;
   for (const Knob knob : kPcclKnobs) places *= levels(knob).size();

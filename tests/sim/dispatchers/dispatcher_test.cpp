@@ -110,6 +110,19 @@ TEST_CASE("dispatcher: scores are those of the held-out cells, beside three null
   CHECK_FALSE(published_svm_accuracy("alps", CollectiveKind::AllGather));
 }
 
+TEST_CASE("dispatcher: among backends that the trials do not tell apart, the first is the label",
+          "[sim][dispatchers]") {
+  Dispatcher dispatcher;
+  dispatcher.trials = 8;
+  dispatcher.sigma = .02;
+  CHECK(dispatcher.tie() == Approx(.02));  // two standard errors of a difference: 2 sigma / 2
+  const DispatcherCell cell{.time_us = {103, 101.5, 100, 101}};
+  CHECK(cell.best(dispatcher.tie()) == 1);
+  CHECK(cell.best(0) == 2);
+  CHECK(cell.best(.05) == 0);
+  CHECK(cell.regret(1) == Approx(1.015));
+}
+
 TEST_CASE("dispatcher: a file reads back to the same text", "[sim][dispatchers]") {
   const std::string text = to_yaml(sample(), "one\ntwo");
   CHECK(text.starts_with("# one\n# two\nformat: 1\n"));
