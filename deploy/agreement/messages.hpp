@@ -35,9 +35,10 @@ enum class AgreementKind : std::uint8_t {
 
 struct AgreementMessage {
   AgreementKind kind = AgreementKind::Propose;
-  Verdict verdict = Verdict::Abort;  ///< of Accept, Accepted, Decided; of `accepted` in Prepared
-  std::int32_t source = 0;           ///< rank
-  std::int32_t target = 0;           ///< rank
+  /// Verdict of Accept, Accepted and Decided; of the ballot `accepted` in Prepared.
+  Verdict verdict = Verdict::Abort;
+  std::int32_t source = 0;  ///< rank
+  std::int32_t target = 0;  ///< rank
   std::uint32_t ballot = 0;
   std::optional<std::uint32_t> accepted{};  ///< Prepared: the last ballot that was accepted
   /// Propose: verdict of the change before, if it was not the first.

@@ -21,13 +21,13 @@ namespace {
 constexpr std::size_t kMostCalls = 4;
 constexpr std::uint32_t kNotUsed = 99;
 
-/// What may happen besides calls and deliveries, and how often.
+/// Number of times that each thing may happen, besides calls and deliveries.
 struct Budget {
   int proposals = 1;
   int losses = 0;
   int repeats = 0;
   int crashes = 0;
-  int timeouts = 0;  ///< of waiting ranks
+  int timeouts = 0;  ///< questions of waiting ranks
   int drops = 0;     ///< proposals that the leader drops or repeats
 };
 
