@@ -186,7 +186,7 @@ Rings rings_in_node(const Rings& rings, int factor) {
   for (const std::vector<int>& ring : rings) {
     std::vector<int>& order = orders.emplace_back();
     std::ranges::copy_if(ring, std::back_inserter(order), [=](int rank) { return rank < factor; });
-    std::ranges::rotate(order, std::ranges::find(order, 0));
+    std::rotate(order.begin(), std::ranges::find(order, 0), order.end());
   }
   // Rings that differ only in where they cross nodes are one ring in a node.
   if (std::ranges::all_of(orders, [&](const auto& order) { return order == orders.front(); })) {
