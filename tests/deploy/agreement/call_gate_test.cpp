@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <thread>
 #include <vector>
 
@@ -54,8 +55,8 @@ TEST_CASE("gate: no call passes a limit that was set, on two threads", "[agreeme
   CHECK(gate.next() == kCalls);
 }
 
-TEST_CASE("gate: the 99th percentile of a call is below 0.3 us", "[agreement]") {
-  if (kSanitized) return;
+// Times depend on what else the machine runs, so that this is run by hand.
+TEST_CASE("gate: the 99th percentile of a call is below 0.3 us", "[.][agreement][speed]") {
   CallGate gate(0);
   std::uint32_t table = 0;
   std::uint32_t sum = 0;
@@ -69,7 +70,7 @@ TEST_CASE("gate: the 99th percentile of a call is below 0.3 us", "[agreement]") 
   CHECK(sum == 200'000);
   std::ranges::sort(times_us);
   const double p99_us = times_us[times_us.size() * 99 / 100];
-  CAPTURE(p99_us);
+  std::printf("99th percentile of a call: %.1f ns\n", 1000 * p99_us);
   CHECK(p99_us < 0.3);
 }
 
