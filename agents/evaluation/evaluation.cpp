@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <stdexcept>
 
 #include "agents/baselines/simple_policies.hpp"
@@ -29,18 +28,6 @@ struct Chosen {
   std::uint64_t count = 0;
   PlainConfig config;
 };
-
-// Configuration that an action selects for a call.
-PlainConfig config_of(const TuningActions& actions, const Call& call,
-                      std::span<const std::int32_t> action) {
-  if (const auto tuner = actions.tuner_of(action)) return actions.choose(*tuner, call);
-  PlainConfig config = actions.config(call.collective, action);
-  if (actions.profile() != ActionProfile::Pccl) return config;
-  const std::uint16_t program = config.program;
-  config = actions.engine_choice(call);
-  config.program = program;
-  return config;
-}
 
 struct CellSums {
   LogMean time_us;
@@ -128,8 +115,8 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
         const TuningActions& actions = *environment.setup().actions;
         Chosen& chosen = cell.choices[actions.describe(action)];
         if (chosen.count++ == 0) {
-          chosen.config =
-              config_of(actions, {.collective = known.collective, .bytes = known.bytes}, action);
+          const Call asked{.collective = known.collective, .bytes = known.bytes};
+          chosen.config = actions.config(asked, action);
         }
         oracle_ratio.add(info[time] / known.oracle_us);
         default_ratio.add(info[time] / known.default_us);

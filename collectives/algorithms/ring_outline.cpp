@@ -8,8 +8,6 @@
 
 namespace cclgym::algorithms {
 
-namespace {}  // namespace
-
 std::optional<ProgramOutline> ring_outline(const AlgorithmRequest& request) {
   const int n = request.ranks;
   const int instances = request.compile.instances;

@@ -54,12 +54,9 @@ std::optional<PlainConfig> TuningOracle::choice(const Call& call, std::size_t tu
 
 PlainConfig TuningOracle::config(const Call& call, std::span<const std::int32_t> action) {
   if (const auto tuner = actions_->tuner_of(action)) return chosen(call, *tuner + 1);
-  PlainConfig config = actions_->config(call.collective, action);
-  if (actions_->profile() != ActionProfile::Pccl) return config;
-  const std::uint16_t program = config.program;
-  config = chosen(call, kEngine);
-  config.program = program;
-  return config;
+  const PlainConfig own = actions_->config(call.collective, action);
+  const bool engine = actions_->profile() == ActionProfile::Pccl;
+  return engine ? with_program(chosen(call, kEngine), own.program) : own;
 }
 
 TimedCall TuningOracle::time(const Call& call, std::span<const std::int32_t> action,

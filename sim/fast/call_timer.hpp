@@ -40,6 +40,11 @@ struct PlainConfig {
 [[nodiscard]] PlainConfig plain_config(const AlgorithmLibrary& library, const Config& config,
                                        std::size_t binding = 0);
 [[nodiscard]] Config full_config(const AlgorithmLibrary& library, const PlainConfig& config);
+/// The same configuration with another program.
+[[nodiscard]] inline PlainConfig with_program(PlainConfig config, std::uint16_t program) {
+  config.program = program;
+  return config;
+}
 
 /// Setting in which calls are timed: immutable, and may be shared by any number of timers.
 struct CallSite {

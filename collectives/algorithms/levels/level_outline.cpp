@@ -44,12 +44,23 @@ void for_each_run(const LevelPhase& phase, const Level& level, Buffer buffer, co
   }
 }
 
+// The messages of a phase on all channels.
+void exchange_in_group(ProgramBuilder& p, const LevelPhase& phase, const LevelLayout& layout,
+                       Buffer buffer, int channels) {
+  const Level& level = layout.at(phase.level);
+  const RankGroup group{0, level.factor, 1};
+  for_each_ring(p, layout, phase.level, channels, [&](std::span<const int> order) {
+    for_each_run(phase, level, buffer, [&](const Runs& runs, int scratch) {
+      exchange_runs(p, layout, phase, group, runs, scratch, order);
+    });
+  });
+}
+
 Program gather_kernel(const LevelPhase& phase, const LevelLayout& layout, int channels) {
   const Level& level = layout.at(phase.level);
   const std::vector<int>& first_order = layout.ring_orders(phase.level).front();
   const int factor = level.factor;
   const int outer = level.outer;
-  const RankGroup group{0, factor, 1};
   const bool overlaps = phase.copies == PhaseCopies::Shuffle;
   const Buffer buffer = overlaps ? Buffer::Scratch : Buffer::Output;
   ProgramBuilder p("group", Contract::make(CollectiveKind::AllGather, factor, outer));
@@ -58,11 +69,7 @@ Program gather_kernel(const LevelPhase& phase, const LevelLayout& layout, int ch
         .copy(rank, buffer, rank * outer, kDeviceCopyOfGroup);
   }
   if (phase.copies != PhaseCopies::OwnFirst) p.next_kernel();
-  for_each_ring(p, layout, phase.level, channels, [&](std::span<const int> order) {
-    for_each_run(phase, level, buffer, [&](const Runs& runs, int scratch) {
-      gather_runs(p, level.algorithm, group, runs, scratch, order, layout.by_mpi(phase.level));
-    });
-  });
+  exchange_in_group(p, phase, layout, buffer, channels);
   for (int rank = 0; rank < factor && overlaps; ++rank) {
     for (int i = 0; i < factor; ++i) {
       // One slice of the rank's own run, here the first, is in the output already.
@@ -81,7 +88,6 @@ Program scatter_kernel(const LevelPhase& phase, const LevelLayout& layout, int c
   const std::vector<int>& first_order = layout.ring_orders(phase.level).front();
   const int factor = level.factor;
   const int outer = level.outer;
-  const RankGroup group{0, factor, 1};
   const bool overlaps = phase.copies == PhaseCopies::Shuffle;
   const Buffer buffer = overlaps ? Buffer::Scratch : Buffer::Input;
   ProgramBuilder p("group", Contract::make(CollectiveKind::ReduceScatter, factor, outer));
@@ -92,12 +98,7 @@ Program scatter_kernel(const LevelPhase& phase, const LevelLayout& layout, int c
           .copy(rank, buffer, index, {.channel = channels, .device = true});
     }
   }
-  for_each_ring(p, layout, phase.level, channels, [&](std::span<const int> order) {
-    for_each_run(phase, level, buffer, [&](const Runs& runs, int scratch) {
-      reduce_scatter_runs(p, level.algorithm, group, runs, scratch, order,
-                          layout.by_mpi(phase.level));
-    });
-  });
+  exchange_in_group(p, phase, layout, buffer, channels);
   if (phase.copies != PhaseCopies::OwnLast) p.next_kernel();
   for (int rank = 0; rank < factor; ++rank) {
     (void)p.chunk(rank, buffer, rank * outer, outer)

@@ -72,50 +72,6 @@ void shuffle(ProgramBuilder& p, const LevelLayout& layout, const LevelPhase& pha
   }
 }
 
-// The messages of all channels that have this ring.
-void exchange(ProgramBuilder& p, const LevelLayout& layout, const LevelPhase& phase,
-              std::span<const int> order) {
-  const int level = phase.level;
-  for (const RankGroup& group : layout.groups(level)) {
-    int scratch = layout.ranks();
-    const auto runs = phase.packed ? std::vector{layout.packed_runs(group, level, phase.buffer)}
-                                   : layout.final_runs(group, level, phase.buffer);
-    for (const Runs& each : runs) {
-      if (phase.kind == PhaseKind::Gather) {
-        gather_runs(p, layout.at(level).algorithm, group, each, scratch, order,
-                    layout.by_mpi(level));
-      } else {
-        reduce_scatter_runs(p, layout.at(level).algorithm, group, each, scratch, order,
-                            layout.by_mpi(level));
-      }
-      scratch += group.count * each.count;
-    }
-  }
-}
-
-}  // namespace
-
-std::vector<LevelPhase> level_phases(const LevelLayout& layout, ShuffleOption shuffle,
-                                     CollectiveKind collective) {
-  const int last = layout.last();
-  if (collective == CollectiveKind::AllGather) return gather_phases(last, shuffle);
-  if (collective == CollectiveKind::ReduceScatter) return scatter_phases(last, shuffle);
-  // The order of the slices between the two halves of an AllReduce does not matter.
-  std::vector<LevelPhase> phases;
-  for (int level = 0; level <= last; ++level) {
-    phases.push_back({.kind = PhaseKind::ReduceScatter, .level = level});
-  }
-  for (int level = last; level >= 0; --level) {
-    phases.push_back({.kind = PhaseKind::Gather, .level = level});
-  }
-  return phases;
-}
-
-int gate_of(const LevelLayout& layout, const LevelPhase& phase, int rank) {
-  const bool across = phase.kind != PhaseKind::Shuffle && layout.crosses_nodes(phase.level);
-  return across ? layout.waits_for(rank) : -1;
-}
-
 void gather_runs(ProgramBuilder& p, LevelAlgorithm algorithm, const RankGroup& group,
                  const Runs& runs, int scratch, std::span<const int> order, bool by_mpi) {
   switch (algorithm) {
@@ -158,6 +114,51 @@ void reduce_scatter_runs(ProgramBuilder& p, LevelAlgorithm algorithm, const Rank
         }
       }
   }
+}
+
+// The messages of all channels that have this ring.
+void exchange(ProgramBuilder& p, const LevelLayout& layout, const LevelPhase& phase,
+              std::span<const int> order) {
+  const int level = phase.level;
+  for (const RankGroup& group : layout.groups(level)) {
+    int scratch = layout.ranks();
+    const auto runs = phase.packed ? std::vector{layout.packed_runs(group, level, phase.buffer)}
+                                   : layout.final_runs(group, level, phase.buffer);
+    for (const Runs& each : runs) {
+      exchange_runs(p, layout, phase, group, each, scratch, order);
+      scratch += group.count * each.count;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<LevelPhase> level_phases(const LevelLayout& layout, ShuffleOption shuffle,
+                                     CollectiveKind collective) {
+  const int last = layout.last();
+  if (collective == CollectiveKind::AllGather) return gather_phases(last, shuffle);
+  if (collective == CollectiveKind::ReduceScatter) return scatter_phases(last, shuffle);
+  // The order of the slices between the two halves of an AllReduce does not matter.
+  std::vector<LevelPhase> phases;
+  for (int level = 0; level <= last; ++level) {
+    phases.push_back({.kind = PhaseKind::ReduceScatter, .level = level});
+  }
+  for (int level = last; level >= 0; --level) {
+    phases.push_back({.kind = PhaseKind::Gather, .level = level});
+  }
+  return phases;
+}
+
+int gate_of(const LevelLayout& layout, const LevelPhase& phase, int rank) {
+  const bool across = phase.kind != PhaseKind::Shuffle && layout.crosses_nodes(phase.level);
+  return across ? layout.waits_for(rank) : -1;
+}
+
+void exchange_runs(ProgramBuilder& p, const LevelLayout& layout, const LevelPhase& phase,
+                   const RankGroup& group, const Runs& runs, int scratch,
+                   std::span<const int> order) {
+  const auto run = phase.kind == PhaseKind::Gather ? gather_runs : reduce_scatter_runs;
+  run(p, layout.at(phase.level).algorithm, group, runs, scratch, order, layout.by_mpi(phase.level));
 }
 
 int run_on_ring(std::span<const int> order, int place, int i, bool gathers) {

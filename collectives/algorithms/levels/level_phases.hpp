@@ -41,14 +41,13 @@ struct LevelPhase {
 /// Rank after whose kernel the rank's kernel of a phase starts (KernelGate); -1: none.
 [[nodiscard]] int gate_of(const LevelLayout& layout, const LevelPhase& phase, int rank);
 
-/// AllGather or ReduceScatter of a group, in place, on channel 0. `scratch`: first chunk of scratch
-/// that is free for the algorithm, which takes no more than all runs have. `order`: of a ring.
-/// `by_mpi`: MPI sends the messages, so that no thread block is there to copy and add; local copies
-/// are device copies, and every message is added when it arrives.
-void gather_runs(ProgramBuilder& p, LevelAlgorithm algorithm, const RankGroup& group,
-                 const Runs& runs, int scratch, std::span<const int> order, bool by_mpi);
-void reduce_scatter_runs(ProgramBuilder& p, LevelAlgorithm algorithm, const RankGroup& group,
-                         const Runs& runs, int scratch, std::span<const int> order, bool by_mpi);
+/// The messages of a phase, AllGather or ReduceScatter, in one group, in place, on channel 0.
+/// `scratch`: first chunk of scratch that is free for the algorithm, which takes no more than all
+/// runs have. `order`: of a ring. If MPI sends the messages, no thread block is there to copy and
+/// add: local copies are device copies, and every message is added when it arrives.
+void exchange_runs(ProgramBuilder& p, const LevelLayout& layout, const LevelPhase& phase,
+                   const RankGroup& group, const Runs& runs, int scratch,
+                   std::span<const int> order);
 /// Opens a scope for the channels of each ring of a level (LevelLayout::ring_orders), one after the
 /// other, and calls visit(order) in it. `channels`: those of levels inside nodes.
 template <class Visit>

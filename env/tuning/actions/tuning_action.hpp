@@ -162,6 +162,8 @@ class TuningActions {
   /// With profile Pccl, configuration of the engine's programs for a call, without the program: the
   /// choice of tuner pccl:ring, which is that of the vendor's library inside a node. Allocates.
   [[nodiscard]] PlainConfig engine_choice(const Call& call) const;
+  /// The configuration of any legal action for a call: its tuner's choice, or its own. Allocates.
+  [[nodiscard]] PlainConfig config(const Call& call, std::span<const std::int32_t> action) const;
   /// Synthesised schedule that a configuration's program carries out; null for other programs.
   [[nodiscard]] const FrontSchedule* synthesised(const PlainConfig& config) const;
   /// Front of a collective, of the first item of Options::synth that has one; null if none has.
@@ -209,9 +211,7 @@ class TuningActions {
   void add_pccl_plans(CollectiveKind collective, bool large, Legal& legal) const;
   [[nodiscard]] std::size_t plan_at(const Levels& levels) const;
   [[nodiscard]] PlainConfig engine_config(std::uint16_t program) const {
-    PlainConfig config = engine_;
-    config.program = program;
-    return config;
+    return with_program(engine_, program);
   }
   [[nodiscard]] bool legal_in(const Legal& legal, std::span<const std::int32_t> action) const;
   static void mask_of(const Legal& legal, std::span<const std::int32_t> prefix,

@@ -184,6 +184,12 @@ PlainConfig TuningActions::config(CollectiveKind collective,
   throw std::logic_error("TuningActions::config: no program for " + describe(action));
 }
 
+PlainConfig TuningActions::config(const Call& call, std::span<const std::int32_t> action) const {
+  if (const auto tuner = tuner_of(action)) return choose(*tuner, call);
+  const PlainConfig own = config(call.collective, action);
+  return profile_ == ActionProfile::Pccl ? with_program(engine_choice(call), own.program) : own;
+}
+
 std::optional<std::vector<std::int32_t>> TuningActions::action_of(CollectiveKind collective,
                                                                   const PlainConfig& wanted) const {
   const std::vector<std::int32_t>& actions = of(collective).actions;
