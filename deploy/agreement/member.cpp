@@ -38,6 +38,16 @@ bool AgreementMember::settled() const {
   return round == nullptr || round->verdict().has_value();
 }
 
+bool AgreementMember::committed() const {
+  const AgreementRound* round = find(proposed_);
+  return round != nullptr && round->verdict() == Verdict::Commit;
+}
+
+bool AgreementMember::holds(std::int32_t rank) const {
+  const auto place = static_cast<std::size_t>(rank);
+  return place < holds_.size() && holds_[place];
+}
+
 bool AgreementMember::propose(std::uint32_t table, std::uint64_t from,
                               std::vector<AgreementMessage>& out) {
   if (rank_ != 0 || lost_ || !settled()) return false;

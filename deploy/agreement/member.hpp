@@ -46,6 +46,10 @@ class AgreementMember {
   void drop(std::vector<AgreementMessage>& out);
   /// True if the leader knows the verdicts on all its proposals.
   [[nodiscard]] bool settled() const;
+  /// Leader: true if the newest proposal is committed.
+  [[nodiscard]] bool committed() const;
+  /// Leader: true if this rank holds the newest proposal.
+  [[nodiscard]] bool holds(std::int32_t rank) const;
 
   void receive(const AgreementMessage& message, std::vector<AgreementMessage>& out);
   /// Newest ballot in which a verdict on the change that holds back calls was asked for; 0: none.

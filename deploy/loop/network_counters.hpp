@@ -1,0 +1,42 @@
+// Counters of the network interfaces of this node.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "deploy/loop/rank_links.hpp"
+
+namespace cclgym {
+
+/// Sums over the interfaces, since an arbitrary start.
+struct NetworkCount {
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t sent_packets = 0;
+  std::uint64_t received_packets = 0;
+};
+
+/// Reads /sys/class/net/NAME/statistics of all interfaces but loopback, and the counters of
+/// InfiniBand ports (/sys/class/infiniband/NAME/ports/N/counters, whose data is in units of 4 B).
+/// Interfaces that appear later are not counted. Not thread-safe.
+class NetworkCounters {
+ public:
+  /// `root` replaces "/sys/class", for tests.
+  explicit NetworkCounters(const std::string& root = "/sys/class");
+  /// Number of interfaces and ports that are read; 0 if the system shows none.
+  [[nodiscard]] std::size_t interfaces() const { return files_.size() / 4; }
+  /// All 0 if there is no interface. A counter that cannot be read counts as 0.
+  [[nodiscard]] NetworkCount read() const;
+
+ private:
+  struct Counter {
+    OwnedDescriptor file;
+    std::uint64_t unit = 1;
+  };
+  void add(const std::string& folder, const char* const (&names)[4], std::uint64_t unit);
+
+  std::vector<Counter> files_;  ///< four of each interface, in the order of NetworkCount
+};
+
+}  // namespace cclgym
