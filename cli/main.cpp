@@ -37,8 +37,8 @@ const std::vector<const Command*>& commands() {
       &tune_dispatch_command(), &fit_command(),
       &compare_command(),       &calibrate_command(),
       &train_command(),         &evaluate_command(),
-      &validate_command(),      &export_command(),
-      &deploy_command()};
+      &validate_command(),      &loop_command(),
+      &export_command(),        &deploy_command()};
   return all;
 }
 

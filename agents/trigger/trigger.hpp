@@ -10,51 +10,13 @@
 
 #include "agents/policy.hpp"
 #include "agents/training/training_environment.hpp"
+#include "deploy/loop/regime_trigger.hpp"
 
 namespace cclgym {
 
-struct TriggerParameters {
-  double sigma = 0.02;
-  double drift = 1;
-  double limit = 4;
-  double threshold = 6;
-
-  friend bool operator==(const TriggerParameters&, const TriggerParameters&) = default;
-};
-
-/// Kind and time of a call, as its caller can measure them.
-struct TriggerInput {
-  std::uint64_t kind = 0;  ///< calls of the same kind take the same time unless the machine changes
-  double log_ratio = 0;    ///< ln(time / expected)
-};
 /// Input for a call with an action of CollectiveTuning-v0.
 [[nodiscard]] TriggerInput trigger_input(const Call& call, std::span<const std::int32_t> action,
                                          double time_us, double expected_us);
-
-/// Detector with the given parameters. Does not allocate after construction.
-class RegimeTrigger {
- public:
-  explicit RegimeTrigger(const TriggerParameters& parameters);
-
-  /// Forgets all calls, for a new stream or new configurations.
-  void start();
-  /// Feeds a call. Returns true if the machine has changed; means and sums are then forgotten.
-  bool observe(const TriggerInput& call);
-
- private:
-  /// Mean of a kind, in a table of fixed size in which colliding kinds replace each other.
-  struct Mean {
-    std::uint64_t kind = 0;
-    std::uint32_t count = 0;
-    double mean = 0;
-  };
-  static constexpr std::size_t kMeans = 4096;
-
-  TriggerParameters parameters_;
-  std::vector<Mean> means_;
-  double up_ = 0;
-  double down_ = 0;
-};
 
 /// Calls with information that only a simulator has.
 struct TriggerStream {

@@ -217,8 +217,7 @@ MeasureAnswer WorkerProcess::measure(const MeasureRequest& request, double timeo
                            "\n";
   const double until_s = steady_now_s() + timeout_s;
   last_lines_.clear();
-  // A request is short enough to fit into an empty pipe.
-  if (::write(to_, text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
+  if (send(text)) {
     std::string line;
     for (Heard heard = next_line(until_s, line); heard != Heard::End;
          heard = next_line(until_s, line)) {
@@ -245,6 +244,49 @@ MeasureAnswer WorkerProcess::measure(const MeasureRequest& request, double timeo
   return {.status = MeasureStatus::Crashed,
           .message = fmt::format("the worker ended{}{}", last_lines_.empty() ? "" : ": ",
                                  fmt::join(last_lines_, " | "))};
+}
+
+std::string WorkerProcess::converse(const std::string& key, const std::string& body,
+                                    const std::function<void(const std::string&)>& heard,
+                                    double timeout_s) {
+  const int id = ++requests_;
+  last_lines_.clear();
+  std::string line;
+  bool sent = running() && send(json{{"id", id}, {key, json::parse(body)}}.dump() + "\n");
+  while (sent) {
+    const Heard what = next_line(steady_now_s() + timeout_s, line);
+    if (what != Heard::Line) {
+      sent = what == Heard::Nothing;
+      break;
+    }
+    const json message = parsed(line);
+    if (message.is_null() || !message.is_object()) {
+      keep(line);
+    } else if (!message.contains("id")) {
+      heard(line);
+    } else if (answers(message, id) && message.contains(key)) {
+      return message.at(key).dump();
+    } else {
+      stop();
+      throw UserError("the worker failed: " + answer_of(message).message);
+    }
+  }
+  stop();
+  throw UserError(fmt::format("the worker {}{}{}",
+                              sent ? fmt::format("wrote nothing for {:g} s", timeout_s) : "ended",
+                              last_lines_.empty() ? "" : ": ", fmt::join(last_lines_, " | ")));
+}
+
+// False if the worker has closed its input.
+bool WorkerProcess::send(const std::string& text) const {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(to_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
 }
 
 void WorkerProcess::stop() {

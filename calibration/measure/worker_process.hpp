@@ -9,12 +9,15 @@
 //   {"id": 3, "samples_s": [0.0012, …], "extra": {"algorithm_used": "ring", …}}
 //   {"id": 3, "refused": "why this cannot run here"}
 //   {"id": 3, "error": "what went wrong"}
+// A request may instead have other content, which only this worker knows; then it may write further
+// messages without an id before its answer.
 // A worker that cannot run at all writes {"worker": "nccl", "refused": "why"} and ends. Values of
 // cell, environment and extra are strings. An answer with an id other than the request's is a
 // failure of the worker. Lines without an id are log text. The worker ends at the end of its
 // standard input.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -71,11 +74,18 @@ class WorkerProcess {
   [[nodiscard]] const TextMap& environment() const { return environment_; }
   /// After Crashed or Hung the worker is gone.
   [[nodiscard]] MeasureAnswer measure(const MeasureRequest& request, double timeout_s);
+  /// Sends {"id": …, KEY: BODY}, where `body` is JSON, passes each message without an id to
+  /// `heard` as it arrives, and returns the answer's value of KEY as JSON. Throws UserError if the
+  /// worker reports an error, ends, or writes nothing for `timeout_s`; then it is gone.
+  [[nodiscard]] std::string converse(const std::string& key, const std::string& body,
+                                     const std::function<void(const std::string&)>& heard,
+                                     double timeout_s);
   [[nodiscard]] bool running() const { return process_ > 0; }
 
  private:
   enum class Heard { Line, End, Nothing };
   void start(const WorkerCommand& command, const std::string& log);
+  [[nodiscard]] bool send(const std::string& text) const;
   void read_hello(const std::string& program, double timeout_s);
   Heard next_line(double until_s, std::string& line);
   void keep(const std::string& line);

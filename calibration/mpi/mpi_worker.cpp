@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "calibration/mpi/mpi_algorithms.hpp"
+#include "calibration/mpi/mpi_collective.hpp"
+#include "calibration/mpi/mpi_loop.hpp"
 #include "calibration/mpi/start_clock.hpp"
 #include "core/files/standard_streams.hpp"
 
@@ -23,12 +25,9 @@ namespace {
 using nlohmann::json;
 
 struct Request {
-  std::string collective;
-  std::uint64_t bytes = 0;  ///< size of the larger of a rank's send and receive buffers
-                            ///< (nccl-tests)
+  MpiCall call;
   int algorithm = 0;
   int segment_bytes = 0;
-  int root = 0;
   int warmup = 0;
   int repeats = 1;
   double most_s = 0;  ///< stop after this time, with at least kLeastRepeats; 0: no limit
@@ -42,115 +41,14 @@ Request read_request(const json& line) {
     return cell.contains(key) ? cell.at(key).get<std::string>() : std::string(otherwise);
   };
   Request request;
-  request.collective = text("collective", "");
-  request.bytes = std::stoull(text("size_bytes", "0"));
+  request.call.collective = text("collective", "");
+  request.call.bytes = std::stoull(text("size_bytes", "0"));
   request.algorithm = std::stoi(text("openmpi_algorithm", "0"));
   request.segment_bytes = std::stoi(text("segment_bytes", "0"));
   request.warmup = line.value("warmup", 10);
   request.repeats = std::max(1, line.value("repeats", 30));
   request.most_s = line.value("most_s", 0.0);
   return request;
-}
-
-// OpenMPI's names of collectives.
-const std::map<std::string, std::string>& tuned_names() {
-  static const std::map<std::string, std::string> names{
-      {"allreduce", "allreduce"}, {"allgather", "allgather"}, {"broadcast", "bcast"},
-      {"reduce", "reduce"},       {"alltoall", "alltoall"},   {"reducescatter", "reduce_scatter"}};
-  return names;
-}
-
-// A rank's buffers for a call, and the call itself.
-class Collective {
- public:
-  Collective(const Request& request, MPI_Comm comm) : request_(request), comm_(comm) {
-    MPI_Comm_rank(comm, &rank_);
-    MPI_Comm_size(comm, &ranks_);
-    const auto floats = static_cast<std::size_t>(request.bytes / sizeof(float));
-    whole_ = static_cast<int>(floats);
-    part_ = whole_ / ranks_;
-    parts_.assign(static_cast<std::size_t>(ranks_), part_);
-    send_.resize(floats);
-    receive_.resize(floats);
-    // Small integers: sums are exact in any order.
-    for (std::size_t i = 0; i < floats; ++i) send_[i] = value_of(rank_, i);
-  }
-
-  void call() {
-    const std::string& name = request_.collective;
-    float* in = send_.data();
-    float* out = receive_.data();
-    if (name == "allreduce") {
-      MPI_Allreduce(in, out, whole_, MPI_FLOAT, MPI_SUM, comm_);
-    } else if (name == "allgather") {
-      MPI_Allgather(in, part_, MPI_FLOAT, out, part_, MPI_FLOAT, comm_);
-    } else if (name == "broadcast") {
-      MPI_Bcast(rank_ == request_.root ? in : out, whole_, MPI_FLOAT, request_.root, comm_);
-    } else if (name == "reduce") {
-      MPI_Reduce(in, out, whole_, MPI_FLOAT, MPI_SUM, request_.root, comm_);
-    } else if (name == "alltoall") {
-      MPI_Alltoall(in, part_, MPI_FLOAT, out, part_, MPI_FLOAT, comm_);
-    } else {
-      MPI_Reduce_scatter(in, out, parts_.data(), MPI_FLOAT, MPI_SUM, comm_);
-    }
-  }
-
-  /// True if the result of the last call is correct.
-  [[nodiscard]] bool right() const {
-    const std::string& name = request_.collective;
-    if (name == "reduce" && rank_ != request_.root) return true;
-    if (name == "broadcast" && rank_ == request_.root) return true;
-    const bool parts = name == "reducescatter";
-    const auto part = static_cast<std::size_t>(part_);
-    const std::size_t count = parts ? part : receive_.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      if (receive_[i] != expected(i, part)) return false;
-    }
-    return true;
-  }
-
- private:
-  static float value_of(int rank, std::size_t i) {
-    return static_cast<float>((static_cast<std::size_t>(rank) * 7 + i) % 31);
-  }
-  [[nodiscard]] float sum_at(std::size_t i) const {
-    float sum = 0;
-    for (int rank = 0; rank < ranks_; ++rank) sum += value_of(rank, i);
-    return sum;
-  }
-  [[nodiscard]] float expected(std::size_t i, std::size_t part) const {
-    const std::string& name = request_.collective;
-    const auto from = part > 0 ? static_cast<int>(i / part) : 0;
-    const auto own = static_cast<std::size_t>(rank_);
-    if (name == "allgather") return value_of(from, i % part);
-    if (name == "broadcast") return value_of(request_.root, i);
-    if (name == "alltoall") return value_of(from, own * part + i % part);
-    return sum_at(name == "reducescatter" ? own * part + i : i);
-  }
-
-  Request request_;
-  MPI_Comm comm_;
-  int rank_ = 0;
-  int ranks_ = 1;
-  int whole_ = 0;
-  int part_ = 0;
-  std::vector<int> parts_;  ///< counts of MPI_Reduce_scatter, one per rank
-  std::vector<float> send_;
-  std::vector<float> receive_;
-};
-
-std::string refusal_of(const Request& request, int ranks) {
-  if (!tuned_names().contains(request.collective)) {
-    return "MPI has no collective '" + request.collective + "'";
-  }
-  const std::uint64_t grain = sizeof(float) * static_cast<std::uint64_t>(ranks);
-  if (request.bytes == 0 || request.bytes % grain != 0) {
-    return "bytes must be a multiple of " + std::to_string(grain) + " on " + std::to_string(ranks) +
-           " ranks";
-  }
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30U;
-  if (request.bytes > kMostBytes) return "more than 1 GiB";
-  return "";
 }
 
 bool on_all(bool value, MPI_Comm comm) {
@@ -235,8 +133,12 @@ class Worker {
     try {
       const json parsed = json::parse(line);
       answer["id"] = parsed.at("id");
+      if (parsed.contains("loop")) {
+        answer["loop"] = run_mpi_loop(parsed.at("loop"), forced_, control_, clock_);
+        return answer;
+      }
       const Request request = read_request(parsed);
-      if (const std::string refusal = refusal_of(request, ranks_); !refusal.empty()) {
+      if (const std::string refusal = refusal_of(request.call, ranks_); !refusal.empty()) {
         answer["refused"] = refusal;
         return answer;
       }
@@ -248,11 +150,11 @@ class Worker {
   }
 
   void measure(const Request& request, json& answer) {
-    MPI_Comm comm = forced_.communicator({.collective = tuned_names().at(request.collective),
+    MPI_Comm comm = forced_.communicator({.collective = tuned_names().at(request.call.collective),
                                           .algorithm = request.algorithm,
                                           .segment_bytes = request.segment_bytes});
-    Collective collective(request, comm);
-    for (int i = 0; i < std::max(1, request.warmup); ++i) collective.call();
+    MpiCollective collective(request.call, comm);
+    for (int i = 0; i < std::max(1, request.warmup); ++i) collective.call(comm);
     if (!on_all(collective.right(), control_)) {
       answer["error"] = "the result is wrong";
       return;
@@ -264,7 +166,7 @@ class Worker {
     for (int tries = 0; static_cast<int>(ends_s.size()) < request.repeats; ++tries) {
       bool late = false;
       const double start_s = clock_.start_together(late);
-      collective.call();
+      collective.call(comm);
       const double end_s = clock_.now_s();
       const bool together = on_all(!late, control_);
       clock_.adapt(!together);

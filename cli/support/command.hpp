@@ -46,6 +46,7 @@ struct Command {
 [[nodiscard]] const Command& calibrate_command();
 [[nodiscard]] const Command& train_command();
 [[nodiscard]] const Command& validate_command();
+[[nodiscard]] const Command& loop_command();
 [[nodiscard]] const Command& evaluate_command();
 [[nodiscard]] const Command& export_command();
 [[nodiscard]] const Command& deploy_command();

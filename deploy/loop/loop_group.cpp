@@ -119,16 +119,16 @@ void LoopGroup::report(const CallReport& call) {
   (void)reports_.push(own);
 }
 
-bool LoopGroup::propose(std::string table, std::uint64_t ahead) {
+std::optional<std::uint32_t> LoopGroup::propose(std::string table, std::uint64_t ahead) {
   const std::lock_guard lock(mutex_);
-  if (rank_ != 0 || !status_.off.empty() || proposing_) return false;
-  if (table.size() > kMostFrameBytes / 2) return false;
+  if (rank_ != 0 || !status_.off.empty() || proposing_) return std::nullopt;
+  if (table.size() > kMostFrameBytes / 2) return std::nullopt;
   const std::uint32_t number = newest_table_ + 1;
   tables_[number] = std::move(table);
   std::vector<AgreementMessage> messages;
   if (!member_.propose(number, member_.calls() + ahead, messages)) {
     tables_.erase(number);
-    return false;
+    return std::nullopt;
   }
   newest_table_ = number;
   for (std::int32_t rank = 1; rank < ranks_; ++rank) {
@@ -140,7 +140,7 @@ bool LoopGroup::propose(std::string table, std::uint64_t ahead) {
   answered_[0] = true;
   proposed_at_ = reminded_at_ = Clock::now();
   links_.wake();
-  return true;
+  return number;
 }
 
 bool LoopGroup::settled() const {

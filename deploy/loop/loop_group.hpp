@@ -28,7 +28,7 @@ struct CallReport {
   std::uint32_t table = 0;
   std::int32_t rank = 0;  ///< set by report()
   double time_s = 0;
-  /// Counters of the node's network interfaces after the call, since an arbitrary start.
+  /// What the node's network interfaces counted during the call; 0: nothing was counted.
   std::uint64_t sent_bytes = 0;
   std::uint64_t received_bytes = 0;
   std::uint64_t sent_packets = 0;
@@ -75,8 +75,9 @@ class LoopGroup {
   void report(const CallReport& call);
 
   /// Leader: proposes that calls use this table, from the call `ahead` (>= 1) calls after the next
-  /// one on. False if the change before has no verdict yet, or if the mechanism is off.
-  bool propose(std::string table, std::uint64_t ahead);
+  /// one on. Returns the number of the table; nullopt if the change before has no verdict yet, or
+  /// if the mechanism is off.
+  std::optional<std::uint32_t> propose(std::string table, std::uint64_t ahead);
   /// Leader: true if no proposal waits for its verdict.
   [[nodiscard]] bool settled() const;
   /// Leader: moves the reports that arrived to the end of `reports`.

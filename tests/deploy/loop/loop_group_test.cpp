@@ -118,7 +118,7 @@ TEST_CASE("loop group: a table applies from the proposed call on") {
   Ranks ranks({0, 1, 2});
   std::thread later([&] { ranks.play(200, 1, same_key); });
   REQUIRE(ranks[0].propose("second", 100));
-  CHECK_FALSE(ranks[0].propose("third", 100));  // the one before has no verdict yet
+  CHECK_FALSE(ranks[0].propose("third", 100).has_value());  // the one before has no verdict yet
   later.join();
   CHECK(ranks[0].settled());
   for (const auto& used : ranks.used) {
@@ -139,7 +139,7 @@ TEST_CASE("loop group: ranks that make different calls never change tables, and 
   ranks.used.assign(2, {});
   ranks.play(50, 2, same_key);
   for (const auto& used : ranks.used) CHECK(std::ranges::count(used, "first") == 50);
-  CHECK_FALSE(ranks[0].propose("third", 1));
+  CHECK_FALSE(ranks[0].propose("third", 1).has_value());
 }
 
 TEST_CASE("loop group: a rank that is lost stops changes, and the others go on with their table") {

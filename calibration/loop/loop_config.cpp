@@ -1,0 +1,188 @@
+#include "calibration/loop/loop_config.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/core.h>
+
+#include "core/error.hpp"
+
+namespace cclgym {
+
+namespace {
+
+std::string beside(const std::string& file, const std::string& path) {
+  if (std::filesystem::path(path).is_absolute()) return path;
+  return (std::filesystem::path(file).parent_path() / path).string();
+}
+
+void read_calls(const YamlValue& item, std::vector<LoopCallSpec>& calls) {
+  const auto& specs = loop_call_options();
+  check_keys(item, specs, "call");
+  const auto value = [&](std::string_view key) {
+    return option_value(item, find_option(specs, key));
+  };
+  const auto& kinds = all_collectives();
+  const OptionSpec& collective = find_option(specs, "collective");
+  LoopCallSpec call{.collective = kinds[read_choice(value("collective"), collective)]};
+  call.root = static_cast<int>(read_integer(value("root"), find_option(specs, "root")));
+  for (const std::uint64_t bytes : read_byte_sizes(value("sizes"), find_option(specs, "sizes"))) {
+    call.bytes = bytes;
+    calls.push_back(call);
+  }
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& loop_options() {
+  static const std::vector<OptionSpec> specs{
+      {.name = "name", .description = "name of the loop", .required = true},
+      {.name = "seconds",
+       .kind = OptionKind::Real,
+       .description = "duration of the loop",
+       .unit = "s",
+       .min = 1,
+       .max = 1e6,
+       .default_text = "600"},
+      {.name = "compute",
+       .kind = OptionKind::Time,
+       .description = "pause before each call, in the place of computation",
+       .max = 60,
+       .default_text = "2ms"},
+      {.name = "calls",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "calls of one iteration, in order",
+       .required = true},
+      {.name = "prior",
+       .description = "CSV of `calibrate mpi`: what the policies know when the loop starts",
+       .required = true},
+      {.name = "hindsight",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "sweeps in the states of the machine, of which the best single table is "
+                      "made, as a further policy"},
+      {.name = "start",
+       .description = "state of the machine before the first event",
+       .default_text = "idle"},
+      {.name = "events",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "changes of the machine, which the policies are not told"},
+      {.name = "seed",
+       .kind = OptionKind::Integer,
+       .description = "seed of the order of the policies",
+       .min = 0,
+       .max = 1e9,
+       .default_text = "1"},
+      {.name = "interface",
+       .description = "network interface through which the ranks agree, or how its name begins; "
+                      "the first that is up if not given"},
+  };
+  return specs;
+}
+
+const std::vector<OptionSpec>& loop_call_options() {
+  static const std::vector<OptionSpec> specs{
+      {.name = "collective",
+       .kind = OptionKind::Choice,
+       .description = "collective",
+       .required = true,
+       .choices = collective_names()},
+      {.name = "sizes",
+       .kind = OptionKind::Bytes,
+       .shape = OptionShape::OneOrList,
+       .description = "sizes as counted by nccl-tests; one call of each",
+       .min = 4,
+       .max = 1 << 30,
+       .required = true},
+      {.name = "root",
+       .kind = OptionKind::Integer,
+       .description = "rank of the root, for broadcast and reduce",
+       .min = 0,
+       .max = 1e6,
+       .default_text = "0"},
+  };
+  return specs;
+}
+
+const std::vector<OptionSpec>& loop_sweep_options() {
+  static const std::vector<OptionSpec> specs{
+      {.name = "measured", .description = "CSV of `calibrate mpi`", .required = true},
+      {.name = "weight",
+       .kind = OptionKind::Real,
+       .description = "share of the loop's calls that meet this state",
+       .min = 0,
+       .max = 1e6,
+       .default_text = "1"},
+  };
+  return specs;
+}
+
+const std::vector<OptionSpec>& loop_event_options() {
+  static const std::vector<OptionSpec> specs{
+      {.name = "at",
+       .kind = OptionKind::Real,
+       .description = "time since the start of the loop",
+       .unit = "s",
+       .min = 0,
+       .max = 1e6,
+       .required = true},
+      {.name = "run", .description = "command line, which a shell runs in the working directory"},
+      {.name = "label", .description = "name of the state from then on", .required = true},
+  };
+  return specs;
+}
+
+LoopConfig load_loop_config(const std::string& path) {
+  const YamlValue file = load_yaml_file(path);
+  const auto& specs = loop_options();
+  check_keys(file, specs, "loop");
+  const auto value = [&](std::string_view key) {
+    return option_value(file, find_option(specs, key));
+  };
+  LoopConfig config{.name = read_text(value("name"), find_option(specs, "name"))};
+  config.seconds = read_real(value("seconds"), find_option(specs, "seconds"));
+  config.compute_s = read_time_s(value("compute"), find_option(specs, "compute"));
+  for (const YamlValue& item : read_items(value("calls"), find_option(specs, "calls"))) {
+    read_calls(item, config.calls);
+  }
+  config.prior = beside(path, read_text(value("prior"), find_option(specs, "prior")));
+  if (const YamlValue sweeps = value("hindsight"); !sweeps.is_null()) {
+    for (const YamlValue& item : read_items(sweeps, find_option(specs, "hindsight"))) {
+      const auto& keys = loop_sweep_options();
+      check_keys(item, keys, "sweep");
+      const OptionSpec& measured = find_option(keys, "measured");
+      const OptionSpec& weight = find_option(keys, "weight");
+      config.hindsight.push_back(
+          {.measured = beside(path, read_text(option_value(item, measured), measured)),
+           .weight = read_real(option_value(item, weight), weight)});
+    }
+  }
+  config.start = read_text(value("start"), find_option(specs, "start"));
+  if (const YamlValue events = value("events"); !events.is_null()) {
+    for (const YamlValue& item : read_items(events, find_option(specs, "events"))) {
+      const auto& keys = loop_event_options();
+      check_keys(item, keys, "event");
+      const OptionSpec& at = find_option(keys, "at");
+      const OptionSpec& label = find_option(keys, "label");
+      LoopEvent event{.at_s = read_real(option_value(item, at), at)};
+      event.label = read_text(option_value(item, label), label);
+      const OptionSpec& run = find_option(keys, "run");
+      if (const YamlValue* command = find_value(item, run)) event.run = read_text(*command, run);
+      if (!config.events.empty() && event.at_s < config.events.back().at_s) {
+        throw UserError(option_value(item, at).location(),
+                        fmt::format("at is {:g} s; expected a time that is not before the event "
+                                    "before it, at {:g} s",
+                                    event.at_s, config.events.back().at_s));
+      }
+      config.events.push_back(std::move(event));
+    }
+  }
+  config.seed = static_cast<std::uint64_t>(read_integer(value("seed"), find_option(specs, "seed")));
+  if (const YamlValue* name = find_value(file, find_option(specs, "interface"))) {
+    config.interface = read_text(*name, find_option(specs, "interface"));
+  }
+  return config;
+}
+
+}  // namespace cclgym

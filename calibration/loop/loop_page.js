@@ -1,0 +1,110 @@
+// A closed loop over time: the agent against other policies, what the interfaces counted, alarms,
+// and the agent's choices.
+'use strict';
+
+(() => {
+  const {data, page, palette, element, table, ink, plot} = cclgymPage;
+  const ratio = value => value.toFixed(3);
+  const seconds = value => `${+value.toFixed(1)} s`;
+  const lanes = Object.keys(data.ratios);
+  const changes = data.happenings.filter(each => each[1] === 'change');
+  const alarms = data.happenings.filter(each => each[1] === 'alarm' && each[2] === 'agent');
+
+  // Dashed lines at the changes, and triangles at the agent's alarms, drawn behind the data.
+  const marks = {
+    id: 'marks',
+    beforeDatasetsDraw: chart => {
+      const {ctx, chartArea, scales} = chart;
+      ctx.save();
+      ctx.font = '10px sans-serif';
+      ctx.fillStyle = ctx.strokeStyle = ink().text;
+      for (const [at, , label] of changes) {
+        const x = scales.x.getPixelForValue(at);
+        ctx.setLineDash([3, 3]);
+        ctx.beginPath();
+        ctx.moveTo(x, chartArea.top);
+        ctx.lineTo(x, chartArea.bottom);
+        ctx.stroke();
+        ctx.save();
+        ctx.translate(x + 9, chartArea.top + 4);
+        ctx.rotate(Math.PI / 2);
+        ctx.fillText(label, 0, 0);
+        ctx.restore();
+      }
+      ctx.setLineDash([]);
+      ctx.fillStyle = palette[4];
+      for (const [at] of alarms) {
+        const x = scales.x.getPixelForValue(at);
+        ctx.beginPath();
+        ctx.moveTo(x, chartArea.bottom - 8);
+        ctx.lineTo(x - 4, chartArea.bottom);
+        ctx.lineTo(x + 4, chartArea.bottom);
+        ctx.fill();
+      }
+      ctx.restore();
+    },
+  };
+
+  const axis = (title, more) => ({
+    type: 'linear', title: {display: true, text: title, color: ink().text},
+    grid: {color: ink().grid}, ticks: {color: ink().text}, ...more,
+  });
+  const lines = (series, title, more) => () => ({
+    type: 'line',
+    plugins: [marks],
+    data: {datasets: series.map(([label, points], i) => ({
+      label, borderColor: palette[i], backgroundColor: palette[i], pointRadius: 0, borderWidth: 1.4,
+      data: points.map(([x, y]) => ({x, y})),
+    }))},
+    options: {
+      animation: false, maintainAspectRatio: false, parsing: false,
+      interaction: {mode: 'nearest', intersect: false, axis: 'x'},
+      scales: {x: axis('time, s', {min: 0, max: data.seconds}), y: axis(title, more)},
+      plugins: {legend: {labels: {color: ink().text, boxWidth: 8, boxHeight: 8, font: {size: 10}}}},
+    },
+  });
+
+  // One strip per call: a colour per configuration, the most used first.
+  const strip = ({call, spans}) => {
+    const lengths = new Map();
+    spans.forEach(([at, config], i) => {
+      const end = i + 1 < spans.length ? spans[i + 1][0] : data.seconds;
+      lengths.set(config, (lengths.get(config) || 0) + end - at);
+    });
+    const order = [...lengths.keys()].sort((a, b) => lengths.get(b) - lengths.get(a));
+    const colour = config => palette[order.indexOf(config) % palette.length];
+    const bar = element('div', {style: 'position:relative;height:16px;background:' + ink().grid});
+    spans.forEach(([at, config], i) => {
+      const end = i + 1 < spans.length ? spans[i + 1][0] : data.seconds;
+      bar.append(element('div', {title: `${seconds(at)}: ${config}`, style:
+          `position:absolute;top:0;height:100%;left:${100 * at / data.seconds}%;` +
+          `width:${100 * (end - at) / data.seconds}%;background:${colour(config)}`}));
+    });
+    for (const [at, , label] of changes) {
+      bar.append(element('div', {title: label, style: 'position:absolute;top:0;height:100%;width:1px;' +
+          `background:${ink().text};left:${100 * at / data.seconds}%`}));
+    }
+    const legend = order.slice(0, 5).map(config => element('span', {style: 'margin-right:1em'},
+        element('span', {style: 'display:inline-block;width:9px;height:9px;margin-right:4px;' +
+            `background:${colour(config)}`}), config));
+    return element('div', {style: 'margin:0 0 10px'},
+        element('div', {style: 'font-size:12px'}, element('b', {}, call), '  ', ...legend), bar);
+  };
+
+  page.append(element('h1', {}, 'A closed loop: ' + data.name),
+      element('p', {class: 'lead'}, 'Every call was made by each policy in turn. The agent learned from ' +
+          'the times of its own calls and was not told of the changes. A ratio below 1 means that the ' +
+          'agent is faster. Dashed lines are changes of the machine, triangles the agent’s alarms.'),
+      table([{name: 'agent against', text: true}, {name: 'state', text: true}, {name: 'calls'},
+             {name: 'total time, ratio', format: ratio}, {name: '95 %, from', format: ratio},
+             {name: 'to', format: ratio}, {name: 'mean ratio', format: ratio},
+             {name: '95 %, from', format: ratio}, {name: 'to', format: ratio}],
+          data.comparisons.map(row => [row[0], row[1] || 'all', ...row.slice(2)])),
+      element('div', {class: 'plots wide'},
+          plot('Agent / others over time', 'ratio of total times over time',
+              lines(lanes.map(lane => ['agent / ' + lane, data.ratios[lane]]), 'ratio of times', {})),
+          plot('Received by all nodes during the agent’s calls', 'bytes per second over time',
+              lines([['received', data.rate]], 'MB/s', {beginAtZero: true}))),
+      element('h2', {}, 'The agent’s choices over time'), ...data.choices.map(strip),
+      element('h2', {}, 'Figures'), element('pre', {}, data.text));
+})();

@@ -1,0 +1,152 @@
+#include "calibration/loop/loop_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/core.h>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "calibration/measure/measured_file.hpp"
+#include "core/error.hpp"
+#include "core/units.hpp"
+#include "sim/tuners/openmpi_algorithms.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr double kUnmeasured = std::numeric_limits<double>::infinity();
+
+// A sweep's times of one call.
+using SweptTimes = std::vector<std::pair<MpiConfig, double>>;
+
+std::optional<MpiConfig> config_of(const Measurement& row) {
+  if (row.tuner == kMpiDefault) return MpiConfig{std::string(kMpiDefault), 0, 0};
+  if (!row.named) return std::nullopt;
+  const OpenMpiAlgorithm* algorithm =
+      find_openmpi_algorithm(row.collective, row.named->algorithm, row.named->tile_bytes);
+  if (algorithm == nullptr) return std::nullopt;
+  return MpiConfig{std::string(algorithm->algorithm), algorithm->number, row.named->tile_bytes};
+}
+
+SweptTimes times_of(const std::vector<Measurement>& rows, const LoopCallSpec& call,
+                    const std::string& file) {
+  SweptTimes times;
+  for (const Measurement& row : rows) {
+    if (row.collective != call.collective || row.bytes != call.bytes) continue;
+    if (const auto config = config_of(row)) times.emplace_back(*config, row.time_s);
+  }
+  if (times.empty()) {
+    throw UserError(fmt::format("{}: no row of {} of {}; measure it with cclgym calibrate mpi",
+                                file, to_string(call.collective), format_bytes(call.bytes)));
+  }
+  return times;
+}
+
+double time_in(const SweptTimes& times, const MpiConfig& config) {
+  const auto found = std::ranges::find(times, config, &SweptTimes::value_type::first);
+  return found == times.end() ? kUnmeasured : found->second;
+}
+
+double least_time(const SweptTimes& times) {
+  double least = kUnmeasured;
+  for (const auto& [config, time_s] : times) least = std::min(least, time_s);
+  return least;
+}
+
+std::uint16_t least_place(const std::vector<double>& values) {
+  return static_cast<std::uint16_t>(std::ranges::min_element(values) - values.begin());
+}
+
+}  // namespace
+
+std::string config_name(const MpiConfig& config) {
+  return config.segment_bytes == 0
+             ? config.algorithm
+             : fmt::format("{} in {}", config.algorithm, format_bytes(config.segment_bytes));
+}
+
+LoopPlan plan_loop(const LoopConfig& config) {
+  const std::vector<Measurement> prior = read_measured_file(config.prior);
+  std::vector<std::vector<Measurement>> sweeps;
+  for (const LoopSweep& sweep : config.hindsight) {
+    sweeps.push_back(read_measured_file(sweep.measured));
+  }
+  LoopPlan plan;
+  LoopLane by_default{.name = kDefaultLane};
+  LoopLane frozen{.name = kFrozenLane, .closed = true, .frozen = true};
+  LoopLane agent{.name = kAgentLane, .closed = true};
+  LoopLane hindsight{.name = kHindsightLane};
+  for (const LoopCallSpec& call : config.calls) {
+    PlannedCall planned{.call = call, .configs = {{std::string(kMpiDefault), 0, 0}}};
+    const SweptTimes known = times_of(prior, call, config.prior);
+    std::vector<SweptTimes> swept;
+    for (std::size_t i = 0; i < sweeps.size(); ++i) {
+      swept.push_back(times_of(sweeps[i], call, config.hindsight[i].measured));
+    }
+    const auto add_candidates = [&](const SweptTimes& times) {
+      const double most_s = kCandidateFactor * least_time(times);
+      for (const auto& [one, time_s] : times) {
+        const bool listed = std::ranges::find(planned.configs, one) != planned.configs.end();
+        if (time_s <= most_s && !listed) planned.configs.push_back(one);
+      }
+    };
+    add_candidates(known);
+    // Hindsight may choose what the prior would not consider.
+    for (const SweptTimes& times : swept) add_candidates(times);
+    std::vector<double> mean_s;
+    for (const MpiConfig& one : planned.configs) {
+      planned.prior_s.push_back(time_in(known, one));
+      mean_s.push_back(0);
+      for (std::size_t i = 0; i < swept.size(); ++i) {
+        mean_s.back() += config.hindsight[i].weight * time_in(swept[i], one);
+      }
+    }
+    by_default.table.push_back(0);
+    frozen.table.push_back(least_place(planned.prior_s));
+    hindsight.table.push_back(least_place(mean_s));
+    plan.calls.push_back(std::move(planned));
+  }
+  agent.table = frozen.table;
+  plan.lanes = {by_default, frozen, agent};
+  if (!sweeps.empty()) plan.lanes.push_back(hindsight);
+  return plan;
+}
+
+std::string loop_request(const LoopConfig& config, const LoopPlan& plan) {
+  using Json = nlohmann::ordered_json;
+  Json calls = Json::array();
+  for (const PlannedCall& planned : plan.calls) {
+    Json configs = Json::array();
+    for (const MpiConfig& one : planned.configs) {
+      configs.push_back({one.number, one.segment_bytes});
+    }
+    Json prior = Json::array();
+    for (const double time_s : planned.prior_s) {
+      prior.push_back(std::isfinite(time_s) ? Json(time_s) : Json(nullptr));
+    }
+    calls.push_back({{"collective", to_string(planned.call.collective)},
+                     {"bytes", planned.call.bytes},
+                     {"root", planned.call.root},
+                     {"configs", configs},
+                     {"prior_s", prior}});
+  }
+  Json lanes = Json::array();
+  for (const LoopLane& lane : plan.lanes) {
+    lanes.push_back({{"name", lane.name},
+                     {"closed", lane.closed},
+                     {"frozen", lane.frozen},
+                     {"table", lane.table}});
+  }
+  return Json{{"seconds", config.seconds},
+              {"compute_us", std::lround(config.compute_s * 1e6)},
+              {"seed", config.seed},
+              {"interface", config.interface},
+              {"calls", calls},
+              {"lanes", lanes}}
+      .dump();
+}
+
+}  // namespace cclgym

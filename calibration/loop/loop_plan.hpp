@@ -1,0 +1,53 @@
+// The configurations and tables of a loop, from measured sweeps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "calibration/backends/mpi_backend.hpp"
+#include "calibration/loop/loop_config.hpp"
+
+namespace cclgym {
+
+/// A call of the loop, with the configurations among which policies choose.
+struct PlannedCall {
+  LoopCallSpec call;
+  std::vector<MpiConfig> configs{};  ///< OpenMPI's own choice is the first
+  std::vector<double> prior_s{};     ///< by configuration; infinite: not measured
+};
+
+/// A policy of the loop.
+struct LoopLane {
+  std::string name{};
+  bool closed = false;                 ///< learns while the loop runs
+  bool frozen = false;                 ///< closed, but its table stays
+  std::vector<std::uint16_t> table{};  ///< configuration of each call at the start
+};
+
+/// Names of the lanes. `agent` is the closed loop; `frozen` is the same with its first table, the
+/// best of the prior; `default` is OpenMPI's own choice; `hindsight` is the best single table of
+/// all sweeps.
+inline constexpr const char* kDefaultLane = "default";
+inline constexpr const char* kFrozenLane = "frozen";
+inline constexpr const char* kAgentLane = "agent";
+inline constexpr const char* kHindsightLane = "hindsight";
+
+struct LoopPlan {
+  std::vector<PlannedCall> calls{};
+  std::vector<LoopLane> lanes{};
+};
+
+/// Configurations within this factor of the best of a sweep are candidates.
+inline constexpr double kCandidateFactor = 1.5;
+
+/// Makes the plan. Throws UserError if a sweep has no row of a call.
+[[nodiscard]] LoopPlan plan_loop(const LoopConfig& config);
+
+/// The body of the request to the worker (calibration/mpi/mpi_loop.hpp).
+[[nodiscard]] std::string loop_request(const LoopConfig& config, const LoopPlan& plan);
+
+/// "ring in 32KiB"
+[[nodiscard]] std::string config_name(const MpiConfig& config);
+
+}  // namespace cclgym

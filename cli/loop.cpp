@@ -1,0 +1,131 @@
+// cclgym loop: an agent that learns while an application runs on real hardware.
+#include <filesystem>
+#include <fmt/core.h>
+
+#include "calibration/loop/loop_config.hpp"
+#include "calibration/loop/loop_plan.hpp"
+#include "calibration/loop/loop_results.hpp"
+#include "calibration/loop/loop_run.hpp"
+#include "cli/support/command.hpp"
+#include "cli/support/mpi_options.hpp"
+#include "cli/support/print.hpp"
+#include "core/files/own_files.hpp"
+#include "core/files/text_file.hpp"
+#include "core/units.hpp"
+#include "experiments/run/run_folder.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr const char* kLoopFile = "loop.yaml";
+constexpr const char* kLoopPage = "loop.html";
+constexpr const char* kLoopLog = "worker.log";
+constexpr std::size_t kLargestLoopFile = std::size_t{1} << 20;
+
+OwnFiles loop_files() {
+  return {.writer = "cclgym loop",
+          .mark = kLoopEventsFile,
+          .mark_begins = "at_s,what,",
+          .others = {kLoopFile, kLoopPage, kLoopCallsFile, kLoopAgreementFile}};
+}
+
+std::string inside(const std::string& folder, const char* name) {
+  return (std::filesystem::path(folder) / name).string();
+}
+
+void publish(const std::string& name, const std::string& start, const LoopRecord& record,
+             const std::string& folder) {
+  const LoopResults results = loop_results(record, start);
+  write_text_file(inside(folder, kLoopPage), loop_html(name, record, results));
+  print_out("{}\npage      {}\n", loop_text(record, results), inside(folder, kLoopPage));
+}
+
+void print_plan(const LoopPlan& plan) {
+  for (std::size_t i = 0; i < plan.calls.size(); ++i) {
+    const PlannedCall& planned = plan.calls[i];
+    std::string line = fmt::format("{} of {}: {} candidates", to_string(planned.call.collective),
+                                   format_bytes(planned.call.bytes), planned.configs.size());
+    for (const LoopLane& lane : plan.lanes) {
+      if (lane.name == kDefaultLane || lane.name == kAgentLane) continue;
+      line += fmt::format("; {}: {}", lane.name, config_name(planned.configs[lane.table[i]]));
+    }
+    print_out("{}\n", line);
+  }
+}
+
+int loop(const std::vector<std::string>& args) {
+  ArgumentReader reader(loop_command());
+  reader.positional("FILE", "YAML file of the loop; not with --show", /*required=*/false)
+      .option("out,o", "DIR",
+              "folder for calls.csv, events.csv, agreement.csv, loop.yaml and loop.html")
+      .option("show", "DIR",
+              "folder of an earlier loop, whose tables and page are made again from its files; "
+              "nothing is measured")
+      .flag("plan", "print the candidates and the first tables; nothing is measured");
+  add_launch_options(reader);
+  const auto arguments = reader.read(args);
+  if (!arguments) return 0;
+  if (arguments->has("show")) {
+    for (const std::string& name : reader.names_besides({"show", "help"})) {
+      if (!arguments->has(name)) continue;
+      throw UserError(
+          argument_location("show"),
+          fmt::format("measures nothing, but {} is for measuring; leave one of them out", name));
+    }
+    const std::string folder = arguments->text("show");
+    const LoopConfig config = load_loop_config(inside(folder, kLoopFile));
+    publish(config.name, config.start, read_loop_record(folder), folder);
+    return 0;
+  }
+  if (!arguments->has("FILE")) {
+    throw UserError("missing FILE; expected: cclgym loop " + loop_command().usage);
+  }
+  const std::string file = arguments->text("FILE");
+  const LoopConfig config = load_loop_config(file);
+  const LoopPlan plan = plan_loop(config);
+  if (arguments->has("plan")) {
+    print_plan(plan);
+    return 0;
+  }
+  if (!arguments->has("out")) {
+    throw UserError(argument_location("out"), "is missing; expected the folder to write");
+  }
+  const std::string folder = arguments->text("out");
+  refuse_foreign_files(folder, loop_files());
+  make_folder(folder);
+  print_plan(plan);
+  double shown_s = 0;
+  const auto progress = [&](double at_s) {
+    if (at_s < shown_s + 10) return;
+    shown_s = at_s;
+    print_out("{:.0f} of {:.0f} s\n", at_s, config.seconds);
+  };
+  const LoopRecord record =
+      run_loop(config, plan, mpi_launch(*arguments), inside(folder, kLoopLog), progress);
+  write_loop_record(record, folder);
+  write_text_file(inside(folder, kLoopFile), read_text_file(file, kLargestLoopFile));
+  publish(config.name, config.start, record, folder);
+  return 0;
+}
+
+}  // namespace
+
+const Command& loop_command() {
+  static const Command command{
+      .name = "loop",
+      .summary = "Let an agent learn while an application runs on real hardware",
+      .usage = "FILE --out DIR [options] | --show DIR",
+      .examples =
+          "  cclgym loop experiments/netlab/loop.yaml --launch \"scripts/netlab mpirun\" "
+          "-o results/loop\n"
+          "      compares the agent call by call with OpenMPI's default, with its own first table\n"
+          "      and with the best single table, while the file's events change the network;\n"
+          "      tables here, plots in results/loop/loop.html\n"
+          "  cclgym loop --show results/loop\n"
+          "      the same tables and page from the files of an earlier loop",
+      .run = loop};
+  return command;
+}
+
+}  // namespace cclgym
