@@ -11,6 +11,7 @@
 #include "calibration/measure/measured_file.hpp"
 #include "core/error.hpp"
 #include "core/units.hpp"
+#include "deploy/loop/table_learner.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 
 namespace cclgym {
@@ -36,7 +37,9 @@ SweptTimes times_of(const std::vector<Measurement>& rows, const LoopCallSpec& ca
   SweptTimes times;
   for (const Measurement& row : rows) {
     if (row.collective != call.collective || row.bytes != call.bytes) continue;
-    if (const auto config = config_of(row)) times.emplace_back(*config, row.time_s);
+    if (const auto config = config_of(row)) {
+      times.emplace_back(*config, row.samples_s.empty() ? row.time_s : usual_time(row.samples_s));
+    }
   }
   if (times.empty()) {
     throw UserError(fmt::format("{}: no row of {} of {}; measure it with cclgym calibrate mpi",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <fmt/core.h>
 #include <string_view>
@@ -212,6 +213,24 @@ void read_config(const Reader& reader, Measurement& row) {
   row.named = config;
 }
 
+// The column samples_us of a sweep: numbers separated by blanks, outliers with a mark.
+std::vector<double> samples_of(const Reader& reader) {
+  std::vector<double> samples_s;
+  const std::string text = reader.text("samples_us");
+  for (std::string_view word : split(text, ' ')) {
+    if (word.ends_with('!')) word.remove_suffix(1);
+    if (word.empty()) continue;
+    double value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size() || !(value > 0)) {
+      reader.fail("samples_us",
+                  fmt::format("has {}; expected times in microseconds, > 0", quoted(word)));
+    }
+    samples_s.push_back(value * 1e-6);
+  }
+  return samples_s;
+}
+
 Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
   Measurement row;
   row.system = reader.has("system") ? reader.text("system") : context.system.value_or("");
@@ -250,6 +269,7 @@ Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
     reader.fail("time_us_max", "is less than the median");
   }
   if (reader.given("samples")) (void)reader.count("samples", 1);
+  row.samples_s = samples_of(reader);
   row.source = reader.text("source");
   return row;
 }

@@ -20,9 +20,10 @@ struct Measurement {
   std::string nccl_version;  ///< "2.18"; empty: not stated
   std::string config;        ///< distinguishes the run; may be empty
   CollectiveKind collective = CollectiveKind::AllReduce;
-  std::uint64_t bytes = 0;  ///< as counted by nccl-tests, > 0
-  double time_s = 0;        ///< median, out of place, > 0
-  std::string source;       ///< origin of the measurement; may be empty
+  std::uint64_t bytes = 0;          ///< as counted by nccl-tests, > 0
+  double time_s = 0;                ///< median, out of place, > 0
+  std::vector<double> samples_s{};  ///< single times, if the row has them
+  std::string source;               ///< origin of the measurement; may be empty
   /// The call's configuration, if the row states it; tile_bytes is the size of MPI's segments, 0
   /// for none.
   std::optional<Config> named{};

@@ -12,22 +12,38 @@ namespace {
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 // Older calls count less: an estimate follows slow changes.
 constexpr double kMostCount = 20;
-// A single call moves an estimate by at most this, as a difference of logarithms.
-constexpr double kMostDeviation = 0.3;
+// A single call that is further from the others, in standard deviations, is an outlier.
+constexpr double kMostDeviation = 3;
 // Share of the latest call in the estimate of the noise.
 constexpr double kNoiseRate = 0.05;
-// Mean squared deviation of calls from a known state, in units of what is expected, from which on
-// the state is another one. It is 1 if the state is the same; deviations are limited to 3.
-constexpr double kMostMisfit = 2.5;
-constexpr double kMostSquare = 9;
+constexpr double kLeastNoise = 0.01;  // of ln(time)
+// Standard deviation of ln(time) and ln(bytes) of a call between two states of the machine.
+constexpr double kStateDeviation = 0.5;
+// A new state must be likelier than the known ones by this factor, as a logarithm.
+constexpr double kNewStatePenalty = 2;
+constexpr std::size_t kMostStates = 32;
 // Standard deviation of ln(bytes) of equal calls in one state.
 constexpr double kBytesDeviation = 0.1;
-// Standard deviation of ln(time) of a class that a state has not met.
-constexpr double kClassDeviation = 0.5;
+// Standard deviation of what the times of a class have in common when the state changes.
+constexpr double kClassDeviation = 1;
+
+constexpr double kOutlier = 2;
+// Calls before an alarm from which nothing is learned: they may have met the new state already. A
+// class learns from its last call before the next one if there are more classes than that.
+constexpr std::size_t kMostDelay = 6;
 
 double square(double x) { return x * x; }
 
 }  // namespace
+
+double usual_time(std::span<const double> times) {
+  std::vector<double> sorted(times.begin(), times.end());
+  std::ranges::sort(sorted);
+  const double most = kOutlier * sorted[(sorted.size() - 1) / 2];
+  double sum = 0;
+  for (const double time : sorted) sum += std::min(time, most);
+  return sum / static_cast<double>(sorted.size());
+}
 
 TableLearner::TableLearner(const std::vector<std::vector<double>>& prior_s,
                            const LearnerOptions& options)
@@ -46,6 +62,7 @@ TableLearner::TableLearner(const std::vector<std::vector<double>>& prior_s,
     }
   }
   noise_.assign(prior_s.size(), square(options_.noise));
+  delay_ = std::min(kMostDelay, prior_s.size() - 1);
   states_.push_back(std::move(first));
   for (std::size_t group = 0; group < prior_s.size(); ++group) {
     const auto& estimates = states_.front()[group];
@@ -54,26 +71,28 @@ TableLearner::TableLearner(const std::vector<std::vector<double>>& prior_s,
   }
 }
 
-// Mean difference of a class's measured times from the prior, weighted by what is known of them.
-double TableLearner::class_shift(const State& state, std::size_t group) const {
-  double weights = 0;
+// Difference of a class's times from the prior: the mean over its measured configurations,
+// weighted by what is known of them.
+TableLearner::Belief TableLearner::class_shift(const State& state, std::size_t group) const {
+  double weights = 1 / square(kClassDeviation);
   double sum = 0;
   for (const Estimate& one : state[group]) {
     if (one.count == 0) continue;
     const double weight = 1 / (square(options_.prior_deviation) + noise_[group] / one.count);
     weights += weight;
-    sum += weight * (one.mean - one.prior);
+    sum += weight * (one.center - one.prior);
   }
-  return weights > 0 ? sum / weights : 0;
+  return {.mean = sum / weights, .variance = 1 / weights};
 }
 
 TableLearner::Belief TableLearner::belief(const State& state, std::size_t group,
                                           std::size_t config) const {
   const Estimate& one = state[group][config];
-  const double prior = one.prior + class_shift(state, group);
-  const double certainty = 1 / square(options_.prior_deviation);
+  const Belief shift = class_shift(state, group);
+  const double certainty = 1 / (square(options_.prior_deviation) + shift.variance);
   const double measured = one.count / noise_[group];
-  return {.mean = (certainty * prior + measured * one.mean) / (certainty + measured),
+  return {.mean = (certainty * (one.prior + shift.mean) + measured * one.center) /
+                  (certainty + measured),
           .variance = 1 / (certainty + measured)};
 }
 
@@ -95,10 +114,15 @@ bool TableLearner::observe(const LearnerCall& call) {
     bytes_.start();
     recognising_ = true;
     unassigned_.clear();
+    recent_.clear();
   }
   if (!recognising_) {
-    learn(call);
-    return !options_.frozen && choose(call.group);
+    recent_.push_back(call);
+    if (recent_.size() <= delay_) return false;
+    const LearnerCall settled = recent_.front();
+    recent_.pop_front();
+    learn(settled);
+    return !options_.frozen && choose(settled.group);
   }
   unassigned_.push_back(call);
   if (unassigned_.size() < static_cast<std::size_t>(options_.recognition_calls)) return false;
@@ -112,16 +136,17 @@ bool TableLearner::observe(const LearnerCall& call) {
 void TableLearner::learn(const LearnerCall& call) {
   Estimate& one = states_[state_][call.group][call.config];
   const double log_time = std::log(call.time_s);
-  if (one.count == 0) {
-    one.mean = log_time;
-    one.count = 1;
-  } else {
-    const double deviation = std::clamp(log_time - one.mean, -kMostDeviation, kMostDeviation);
-    double& noise = noise_[call.group];
+  double& noise = noise_[call.group];
+  if (one.calls > 0) {
+    const double most = kMostDeviation * std::sqrt(noise);
+    const double deviation = std::clamp(log_time - one.center, -most, most);
     noise += kNoiseRate * (square(deviation) * one.count / (one.count + 1) - noise);
-    one.count = std::min(one.count + 1, kMostCount);
-    one.mean += deviation / one.count;
+    noise = std::max(noise, square(kLeastNoise));
   }
+  one.last[one.calls++ % one.last.size()] = call.time_s;
+  one.count = std::min(one.count + 1, kMostCount);
+  one.center =
+      std::log(usual_time(std::span(one.last).first(std::min(one.calls, one.last.size()))));
   if (call.bytes > 0) {
     one.bytes_count = std::min(one.bytes_count + 1, kMostCount);
     one.bytes += (std::log(call.bytes) - one.bytes) / one.bytes_count;
@@ -131,16 +156,17 @@ void TableLearner::learn(const LearnerCall& call) {
 // Decides to which state the calls since the alarm belong, and learns from them.
 void TableLearner::recognise() {
   std::size_t best = 0;
-  double least = kUnknown;
+  double most = -kUnknown;
   for (std::size_t state = 0; state < states_.size(); ++state) {
-    const double own = misfit(states_[state]);
-    if (own < least) {
-      least = own;
+    const double own = log_likelihood(states_[state], 0);
+    if (own > most) {
+      most = own;
       best = state;
     }
   }
-  if (least > kMostMisfit) {
-    states_.push_back(new_state());
+  if (states_.size() < kMostStates &&
+      log_likelihood(states_[best], kStateDeviation) > most + kNewStatePenalty) {
+    states_.push_back(new_state(states_[best]));
     best = states_.size() - 1;
   }
   state_ = best;
@@ -149,33 +175,35 @@ void TableLearner::recognise() {
   unassigned_.clear();
 }
 
-// Mean squared deviation of the calls since the alarm from a state, in units of what is expected.
-double TableLearner::misfit(const State& state) const {
+// Logarithm of the likelihood of the calls since the alarm, up to a constant, if times and bytes
+// are those of a state apart from a difference with the standard deviation `apart`. Student's t
+// with four degrees of freedom: late calls do not decide.
+double TableLearner::log_likelihood(const State& state, double apart) const {
+  constexpr double kFreedom = 4;
   double sum = 0;
-  double terms = 0;
+  const auto add = [&](double deviation, double variance) {
+    variance += square(apart);
+    sum -= 0.5 * std::log(variance) +
+           0.5 * (kFreedom + 1) * std::log1p(square(deviation) / variance / kFreedom);
+  };
   for (const LearnerCall& call : unassigned_) {
     const Estimate& one = state[call.group][call.config];
-    const bool met =
-        std::ranges::any_of(state[call.group], [](const Estimate& each) { return each.count > 0; });
     const Belief own = belief(state, call.group, call.config);
-    const double variance = own.variance + noise_[call.group] + (met ? 0 : square(kClassDeviation));
-    sum += std::min(square(std::log(call.time_s) - own.mean) / variance, kMostSquare);
-    ++terms;
+    add(std::log(call.time_s) - own.mean, own.variance + noise_[call.group]);
     if (call.bytes > 0 && one.bytes_count > 0) {
-      sum += std::min(square((std::log(call.bytes) - one.bytes) / kBytesDeviation), kMostSquare);
-      ++terms;
+      add(std::log(call.bytes) - one.bytes, square(kBytesDeviation));
     }
   }
-  return terms > 0 ? sum / terms : 0;
+  return sum;
 }
 
-// A state whose prior is what is known of the present one.
-TableLearner::State TableLearner::new_state() const {
-  State next = states_[state_];
+// A state whose prior is what is known of another one.
+TableLearner::State TableLearner::new_state(const State& like) const {
+  State next = like;
   for (std::size_t group = 0; group < next.size(); ++group) {
     for (std::size_t config = 0; config < next[group].size(); ++config) {
       Estimate& one = next[group][config];
-      if (one.prior != kUnknown) one = {.prior = belief(states_[state_], group, config).mean};
+      if (one.prior != kUnknown) one = {.prior = belief(like, group, config).mean};
     }
   }
   return next;

@@ -2,25 +2,32 @@
 // changes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <span>
 #include <vector>
 
 #include "deploy/loop/regime_trigger.hpp"
 
 namespace cclgym {
 
+/// Mean of times (at least one), in which outliers count as twice the median: calls whose times
+/// alternate count with their mean, and a call that waited for a lost packet hardly counts.
+[[nodiscard]] double usual_time(std::span<const double> times);
+
 struct LearnerOptions {
   /// Standard deviation of ln(time) of a configuration around what the prior says, relative to
   /// other configurations of the class. Between sweeps of one network in two states it was 0.16
   /// (one link slower) and 0.31 (cross traffic) among those within 50 % of the best
   /// (docs/closed-loop.md).
-  double prior_deviation = 0.2;
+  double prior_deviation = 0.3;
   /// Standard deviation of ln(time) of equal calls, until it is learned.
   double noise = 0.08;
   /// Configurations are preferred by mean - optimism x deviation: those that are known badly are
-  /// tried.
-  double optimism = 1;
+  /// tried. Chosen, as `widest`, among a few values in a replay of sweeps (docs/closed-loop.md).
+  double optimism = 1.5;
   /// Configurations whose prior is more than this above the best one's (in ln(time)) are not tried.
   double widest = 0.4;
   /// Calls after an alarm until it is decided whether the machine is in a known state.
@@ -66,9 +73,11 @@ class TableLearner {
 
  private:
   struct Estimate {
-    double prior = 0;  ///< of ln(time)
-    double mean = 0;   ///< of the measured ln(time)
-    double count = 0;  ///< of measured calls, at most kMostCount
+    double prior = 0;              ///< of ln(time)
+    double center = 0;             ///< ln of the last calls' usual_time()
+    double count = 0;              ///< of measured calls, at most kMostCount
+    std::array<double, 9> last{};  ///< times of the last calls, by number modulo 9, s
+    std::size_t calls = 0;
     double bytes = 0;  ///< mean of ln(bytes)
     double bytes_count = 0;
   };
@@ -79,12 +88,12 @@ class TableLearner {
   using State = std::vector<std::vector<Estimate>>;  ///< by class and configuration
 
   [[nodiscard]] Belief belief(const State& state, std::size_t group, std::size_t config) const;
-  [[nodiscard]] double class_shift(const State& state, std::size_t group) const;
+  [[nodiscard]] Belief class_shift(const State& state, std::size_t group) const;
   void learn(const LearnerCall& call);
   void recognise();
-  [[nodiscard]] double misfit(const State& state) const;
+  [[nodiscard]] double log_likelihood(const State& state, double apart) const;
   [[nodiscard]] bool choose(std::size_t group);
-  [[nodiscard]] State new_state() const;
+  [[nodiscard]] State new_state(const State& like) const;
 
   LearnerOptions options_;
   RegimeTrigger times_;
@@ -93,6 +102,8 @@ class TableLearner {
   std::size_t state_ = 0;
   std::vector<double> noise_;  ///< variance of ln(time) of equal calls, by class
   std::vector<std::uint16_t> table_;
+  std::size_t delay_ = 0;
+  std::deque<LearnerCall> recent_{};     ///< the last calls, from which nothing is learned yet
   std::vector<LearnerCall> unassigned_;  ///< calls since an alarm, while the state is unknown
   bool recognising_ = false;
   std::uint64_t alarms_ = 0;
