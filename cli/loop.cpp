@@ -99,7 +99,7 @@ int loop(const std::vector<std::string>& args) {
   const auto progress = [&](double at_s) {
     if (at_s < shown_s + 10) return;
     shown_s = at_s;
-    print_out("{:.0f} of {:.0f} s\n", at_s, config.seconds);
+    print_error("{:.0f} of {:.0f} s\n", at_s, config.seconds);
   };
   const LoopRecord record =
       run_loop(config, plan, mpi_launch(*arguments), inside(folder, kLoopLog), progress);

@@ -1,7 +1,9 @@
 #include "calibration/loop/loop_run.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <array>
+#include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
@@ -137,12 +139,13 @@ class EventRunner {
   std::thread thread_;
 };
 
-// A row of the worker, as described in calibration/mpi/mpi_loop.hpp.
+// A row of the worker, as described in calibration/mpi/mpi_loop.hpp, with as many decimals as a
+// measurement has.
 LoopRow row_of(const json& row, const LoopPlan& plan) {
   const auto call = row.at(2).get<std::size_t>();
   const PlannedCall& planned = plan.calls.at(call);
   const MpiConfig& config = planned.configs.at(row.at(4).get<std::size_t>());
-  return {.at_s = row.at(0).get<double>(),
+  return {.at_s = std::round(row.at(0).get<double>() * 1e3) / 1e3,
           .iteration = row.at(1).get<std::int64_t>(),
           .call = static_cast<std::int64_t>(call),
           .collective = std::string(to_string(planned.call.collective)),
@@ -150,7 +153,7 @@ LoopRow row_of(const json& row, const LoopPlan& plan) {
           .lane = plan.lanes.at(row.at(3).get<std::size_t>()).name,
           .algorithm = config.algorithm,
           .segment_bytes = config.segment_bytes,
-          .time_us = row.at(5).get<double>(),
+          .time_us = std::round(row.at(5).get<double>() * 10) / 10,
           .late = row.at(6).get<double>() > 0 ? 1 : 0,
           .state = row.at(7).get<std::int64_t>(),
           .received_bytes = row.at(8).get<double>()};

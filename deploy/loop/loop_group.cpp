@@ -15,7 +15,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{20};
 constexpr milliseconds kDeferredTick{1};
-constexpr milliseconds kRemind{50};
+constexpr double kRemind_s = 0.05;
+constexpr double kPauseGrowth = 1.5;
 // Tables that are kept: the present one, those that are decided, and one that is proposed.
 constexpr std::size_t kTables = 16;
 // Proposals in a row without an answer of some rank, after which it counts as lost.
@@ -25,6 +26,11 @@ constexpr std::size_t kMostArrived = std::size_t{1} << 20;
 
 double seconds_since(RankLinks::Clock::time_point start) {
   return duration<double>(RankLinks::Clock::now() - start).count();
+}
+
+RankLinks::Clock::time_point later(double seconds) {
+  return RankLinks::Clock::now() +
+         std::chrono::duration_cast<RankLinks::Clock::duration>(duration<double>(seconds));
 }
 
 std::string payload_of(const AgreementMessage& message) {
@@ -85,7 +91,7 @@ std::optional<std::uint32_t> LoopGroup::wait_for_verdict() {
         member_.overdue(messages);
         queue_all(messages, RankLinks::Way::Direct);
         links_.wake();
-        pause_s *= 1.5;
+        pause_s *= kPauseGrowth;
       }
       ballot = member_.ballot();
       ask_at_s = waited_s + pause_s * random_.uniform(0.5, 1.5);
@@ -138,7 +144,9 @@ std::optional<std::uint32_t> LoopGroup::propose(std::string table, std::uint64_t
   proposing_ = true;  // lead() notices the verdict
   answered_.assign(static_cast<std::size_t>(ranks_), false);
   answered_[0] = true;
-  proposed_at_ = reminded_at_ = Clock::now();
+  proposed_at_ = Clock::now();
+  remind_pause_s_ = kRemind_s;
+  remind_at_ = later(remind_pause_s_);
   links_.wake();
   return number;
 }
@@ -305,12 +313,13 @@ void LoopGroup::send_reports() {
   if (!payload.empty()) queue(FrameKind::Report, 0, std::move(payload));
 }
 
-// Leader: reminds of a proposal, and drops it if it takes too long.
+// Leader: reminds of a proposal at growing intervals, and drops it if it takes too long.
 void LoopGroup::lead() {
   if (!proposing_) return;
   if (member_.settled()) return notice_verdict();
-  if (Clock::now() - reminded_at_ < kRemind) return;
-  reminded_at_ = Clock::now();
+  if (Clock::now() < remind_at_) return;
+  remind_at_ = later(remind_pause_s_ * random_.uniform(1, kPauseGrowth));
+  remind_pause_s_ *= kPauseGrowth;
   std::vector<AgreementMessage> messages;
   if (seconds_since(proposed_at_) > options_.drop_s || !status_.off.empty()) {
     member_.drop(messages);

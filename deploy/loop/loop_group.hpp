@@ -125,7 +125,8 @@ class LoopGroup {
   Random random_;
   bool proposing_ = false;  ///< leader: a proposal has no verdict yet
   Clock::time_point proposed_at_{};
-  Clock::time_point reminded_at_{};
+  Clock::time_point remind_at_{};
+  double remind_pause_s_ = 0;     ///< grows: a new ballot overtakes the one before
   std::vector<bool> answered_{};  ///< leader: ranks that hold or refuse the proposal
   int unanswered_ = 0;            ///< proposals in a row that some rank did not answer
   bool ending_ = false;

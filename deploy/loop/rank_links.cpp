@@ -95,8 +95,9 @@ void RankLinks::send(Frame frame, Way way) {
   const std::int32_t target = frame.target;
   if (target == rank_ || frame.hops >= kMostHops) return;
   ++frame.hops;
-  Link* link = way == Way::Tree ? link_to(tree_.next_hop(rank_, target)) : nullptr;
-  if (link == nullptr) link = link_to(target);
+  // A direct connection comes first: the ranks between may be what the question is about.
+  Link* link = link_to(target);
+  if (link == nullptr && way == Way::Tree) link = link_to(tree_.next_hop(rank_, target));
   if (link == nullptr) link = connect_to(target);
   if (link == nullptr || link->out.size() + frame.payload.size() > kMostQueuedBytes) return;
   put_frame(link->out, frame);

@@ -45,7 +45,8 @@ class ListeningSocket {
 
 /// Frames go along the tree. If the neighbour on the way has no connection, or a frame should not
 /// depend on other ranks, it goes to its target directly; such a connection is made when it is
-/// first needed. Frames may be lost when a connection ends; none is delivered twice.
+/// first needed, and then used by both ends for all that they send to each other. Frames may be
+/// lost when a connection ends; none is delivered twice.
 ///
 /// One thread uses an object; wake() may be called from any.
 class RankLinks {
