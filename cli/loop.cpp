@@ -34,11 +34,14 @@ std::string inside(const std::string& folder, const char* name) {
   return (std::filesystem::path(folder) / name).string();
 }
 
+// Prints the results, and writes the page unless there is no folder.
 void publish(const std::string& name, const std::string& start, const LoopRecord& record,
              const std::string& folder) {
   const LoopResults results = loop_results(record, start);
+  print_out("{}", loop_text(record, results));
+  if (folder.empty()) return;
   write_text_file(inside(folder, kLoopPage), loop_html(name, record, results));
-  print_out("{}\npage      {}\n", loop_text(record, results), inside(folder, kLoopPage));
+  print_out("\npage      {}\n", inside(folder, kLoopPage));
 }
 
 void print_plan(const LoopPlan& plan) {
@@ -60,14 +63,14 @@ int loop(const std::vector<std::string>& args) {
       .option("out,o", "DIR",
               "folder for calls.csv, events.csv, agreement.csv, loop.yaml and loop.html")
       .option("show", "DIR",
-              "folder of an earlier loop, whose tables and page are made again from its files; "
-              "nothing is measured")
+              "folder of an earlier loop, whose tables are printed from its files (and its page is "
+              "written with --out); nothing is measured")
       .flag("plan", "print the candidates and the first tables; nothing is measured");
   add_launch_options(reader);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   if (arguments->has("show")) {
-    for (const std::string& name : reader.names_besides({"show", "help"})) {
+    for (const std::string& name : reader.names_besides({"show", "out", "help"})) {
       if (!arguments->has(name)) continue;
       throw UserError(
           argument_location("show"),
@@ -75,7 +78,12 @@ int loop(const std::vector<std::string>& args) {
     }
     const std::string folder = arguments->text("show");
     const LoopConfig config = load_loop_config(inside(folder, kLoopFile));
-    publish(config.name, config.start, read_loop_record(folder), folder);
+    const std::string out = arguments->has("out") ? arguments->text("out") : "";
+    if (!out.empty()) {
+      refuse_foreign_files(out, loop_files());
+      make_folder(out);
+    }
+    publish(config.name, config.start, read_loop_record(folder), out);
     return 0;
   }
   if (!arguments->has("FILE")) {
@@ -115,15 +123,15 @@ const Command& loop_command() {
   static const Command command{
       .name = "loop",
       .summary = "Let an agent learn while an application runs on real hardware",
-      .usage = "FILE --out DIR [options] | --show DIR",
+      .usage = "FILE --out DIR [options] | --show DIR [--out DIR]",
       .examples =
           "  cclgym loop experiments/netlab/loop.yaml --launch \"scripts/netlab mpirun\" "
           "-o results/loop\n"
           "      compares the agent call by call with OpenMPI's default, with its own first table\n"
           "      and with the best single table, while the file's events change the network;\n"
           "      tables here, plots in results/loop/loop.html\n"
-          "  cclgym loop --show results/loop\n"
-          "      the same tables and page from the files of an earlier loop",
+          "  cclgym loop --show calibration/results/netlab/loop -o results/loop\n"
+          "      the tables and the page of an earlier loop",
       .run = loop};
   return command;
 }

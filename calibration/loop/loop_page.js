@@ -59,7 +59,7 @@
     options: {
       animation: false, maintainAspectRatio: false, parsing: false,
       interaction: {mode: 'nearest', intersect: false, axis: 'x'},
-      scales: {x: axis('time, s', {min: 0, max: data.seconds}), y: axis(title, more)},
+      scales: {x: axis('time, s', {min: 0, max: Math.round(data.seconds)}), y: axis(title, more)},
       plugins: {legend: {labels: {color: ink().text, boxWidth: 8, boxHeight: 8, font: {size: 10}}}},
     },
   });
