@@ -11,6 +11,7 @@
 #include "agents/export/tuner_csv.hpp"
 #include "cli/deployment/deploy_constants.hpp"
 #include "cli/deployment/deploy_folder.hpp"
+#include "cli/deployment/deploy_msccl.hpp"
 #include "cli/deployment/exported_policy.hpp"
 #include "cli/support/agent_run.hpp"
 #include "cli/support/command.hpp"
@@ -55,9 +56,9 @@ std::vector<std::string> labels_of(const Arguments& arguments) {
 
 // The machines of a run or a policy file that --machine selects.
 std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(const ExportedPolicy& policy,
-                                                              const Deployment& deployment) {
+                                                              std::vector<std::string> labels) {
   const std::vector<std::string> known = machines_of_policy(policy.file);
-  std::vector<std::string> labels = deployment.labels.empty() ? known : deployment.labels;
+  if (labels.empty()) labels = known;
   for (std::string& label : labels) {
     const std::string* found = find_fabric_label(known, label);
     if (found == nullptr) {
@@ -75,18 +76,23 @@ std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(const ExportedPoli
   return setups;
 }
 
+ExportedPolicy read_policy(const Arguments& arguments) {
+  return read_policy_or_run(arguments.text("policy"), arguments.has("seed")
+                                                          ? std::optional(arguments.text("seed"))
+                                                          : std::nullopt);
+}
+
 void add_policy(Deployment& deployment) {
   const Arguments& arguments = deployment.arguments;
   const std::string& source = arguments.text("policy");
-  ExportedPolicy policy = read_policy_or_run(
-      source, arguments.has("seed") ? std::optional(arguments.text("seed")) : std::nullopt);
+  ExportedPolicy policy = read_policy(arguments);
   const std::string times_text = arguments.has("times")
                                      ? read_text_file(arguments.text("times"), kMostTimesBytes)
                                      : std::string(kTimesHeader);
   std::vector<DeployedMachine> machines;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> sizes;
   std::string csv;
-  for (const auto& setup : chosen_setups(policy, deployment)) {
+  for (const auto& setup : chosen_setups(policy, deployment.labels)) {
     const Fabric& fabric = *setup->site->fabrics.front();
     const auto ranks = static_cast<std::uint32_t>(fabric.ranks());
     const auto nodes = static_cast<std::uint32_t>(fabric.servers());
@@ -203,13 +209,44 @@ std::string readme(const Deployment& deployment, const std::string& folder) {
   return text;
 }
 
+// --for: the releases of NCCL, and the executors of MSCCL.
+OptionSpec target_option() {
+  OptionSpec spec = release_option();
+  spec.description = "release of NCCL that the job uses, or executor of MSCCL programs";
+  spec.choices.emplace_back(kForMsccl);
+  spec.choices.emplace_back(kForMscclAzure);
+  return spec;
+}
+
+int deploy_programs(const Arguments& arguments, XmlDialect dialect, const std::string& folder) {
+  for (const char* name : {"dispatch", "constants", "times"}) {
+    if (!arguments.has(name)) continue;
+    throw UserError(argument_location(name),
+                    "is for a release of NCCL, not for " + arguments.text("for"));
+  }
+  const ExportedPolicy policy = read_policy(arguments);
+  const auto setups = chosen_setups(policy, labels_of(arguments));
+  if (setups.size() != 1) {
+    throw UserError(argument_location("for"),
+                    "programs are for one machine; name it with --machine");
+  }
+  const MscclDeployment made =
+      deploy_msccl(policy.file, *setups.front(), dialect, arguments.text("policy"), folder);
+  write_deploy_folder(folder, made.files, arguments.has("force"));
+  if (arguments.has("quiet")) return 0;
+  for (const std::string& line : made.said) print_out("{}\n", line);
+  print_out("folder    {} (for {}; its README.md has the line to add to a job)\n",
+            arguments.text("out"), arguments.text("for"));
+  return 0;
+}
+
 int deploy(const std::vector<std::string>& args) {
   const auto arguments =
       ArgumentReader(deploy_command())
           .option("policy", "P|RUN", "policy file, or the folder of a training run")
           .option("dispatch", "FILE", "dispatch table to deploy instead of a policy")
           .flag("constants", "fit the constants of NCCL's own model to the machine")
-          .option(release_option(), "RELEASE")
+          .option(target_option(), "RELEASE")
           .option("machine", "LABEL",
                   "label of the machine to deploy for, or several: A,B [default: all]")
           .option("times", "FILE",
@@ -238,6 +275,10 @@ int deploy(const std::vector<std::string>& args) {
   for (const char* name : {"policy", "dispatch", "times"}) {
     if (!arguments->has(name)) continue;
     refuse_deployed_file(arguments->text(name), folder, argument_location(name));
+  }
+  static_cast<void>(read_choice(arguments->text("for"), target_option(), argument_location("for")));
+  if (const auto dialect = msccl_dialect(arguments->text("for"))) {
+    return deploy_programs(*arguments, *dialect, folder);
   }
   Deployment deployment{
       .arguments = *arguments,
@@ -269,6 +310,8 @@ const Command& deploy_command() {
           "      the plugin, the policy, its choices as a table, an environment file and a README\n"
           "  cclgym deploy --policy ndv4.policy --machine ndv4 --for nccl-2.28 -o deployed\n"
           "      for one of the machines that the policy has rules for\n"
+          "  cclgym deploy --policy results/train-offline --machine dgx1 --for msccl -o deployed\n"
+          "      programs in MSCCL XML, each for the sizes at which the policy chooses it\n"
           "  cclgym deploy --dispatch table.yaml --for nccl-2.24 -o deployed\n"
           "      the table of tune-dispatch\n"
           "  cclgym deploy --constants --machine ndv4 --for nccl-2.28 -o deployed\n"

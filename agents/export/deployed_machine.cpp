@@ -12,10 +12,7 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::array kCollectives{CollectiveKind::Broadcast, CollectiveKind::Reduce,
-                                  CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-                                  CollectiveKind::AllReduce};
-static_assert(kCollectives.size() == kNcclCollectiveNames.size());
+static_assert(kDeployedCollectives.size() == kNcclCollectiveNames.size());
 
 struct FreePolicy {
   void operator()(cclgym_policy* policy) const { cclgym_policy_free(policy); }
@@ -65,7 +62,7 @@ class Distiller {
                                        std::vector<float>& seen) {
     (void)cclgym_policy_state_init(policy_.get(), state_.data(), state_.size());
     observation_.start();
-    WorkloadCall next{.call = {.collective = kCollectives[collective], .bytes = bytes},
+    WorkloadCall next{.call = {.collective = kDeployedCollectives[collective], .bytes = bytes},
                       .context = {}};
     next.context.ends_step = true;
     for (int again = 0; again < calls(); ++again) {
@@ -136,15 +133,15 @@ DeployedChoices deployed_choices(const PolicyFile& policy, const TuningSetup& se
   deployed.machine.ranks = static_cast<std::uint32_t>(fabric.ranks());
   deployed.machine.nodes = static_cast<std::uint32_t>(fabric.servers());
   bool any = false;
-  for (std::size_t i = 0; i < kCollectives.size(); ++i) {
+  for (std::size_t i = 0; i < kDeployedCollectives.size(); ++i) {
     const int rules = distiller.rules_of(i);
-    if (setup.actions->legal_count(kCollectives[i]) == 0 || rules < 0) continue;
+    if (setup.actions->legal_count(kDeployedCollectives[i]) == 0 || rules < 0) continue;
     DeployedGrid grid{.sizes = {},
                       .calls = static_cast<std::uint32_t>(distiller.calls()),
                       .features = static_cast<std::uint32_t>(distiller.features()),
                       .seen = {}};
     for (const std::uint64_t size : deployed_sizes()) {
-      const std::uint64_t bytes = fitting_bytes(kCollectives[i], size, fabric.ranks());
+      const std::uint64_t bytes = fitting_bytes(kDeployedCollectives[i], size, fabric.ranks());
       // Small calls of many ranks are rounded up to a common size.
       if (!grid.sizes.empty() && bytes <= grid.sizes.back()) continue;
       const auto action = distiller.choose(i, bytes, rules, grid.seen);

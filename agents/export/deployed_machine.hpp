@@ -13,6 +13,11 @@
 
 namespace cclgym {
 
+/// NCCL's collectives that a tuner is asked about, by NCCL's number.
+inline constexpr std::array kDeployedCollectives{
+    CollectiveKind::Broadcast, CollectiveKind::Reduce, CollectiveKind::AllGather,
+    CollectiveKind::ReduceScatter, CollectiveKind::AllReduce};
+
 struct DeployedChoices {
   DeployedMachine machine;
   /// Actions by NCCL's number of the collective, then by size of the machine's grid.

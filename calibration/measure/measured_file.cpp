@@ -13,12 +13,16 @@
 #include "core/files/csv.hpp"
 #include "core/files/text_file.hpp"
 #include "core/split.hpp"
+#include "deploy/nccl_plugin/nccl_names.hpp"
 
 namespace cclgym {
 
 namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{1} << 30;
+/// Algorithm of rows in which a policy chose.
+constexpr std::string_view kChosenByPolicy = "policy";
+constexpr int kMostNcclChannels = 64;
 
 const std::vector<std::string>& required_columns() {
   static const std::vector<std::string> names{"ranks", "collective", "size_bytes",
@@ -190,7 +194,7 @@ class Reader {
 void read_config(const Reader& reader, Measurement& row) {
   if (!reader.given("algorithm")) return;
   const std::string algorithm = reader.text("algorithm");
-  if (algorithm == "default") return;
+  if (algorithm == "default" || algorithm == kChosenByPolicy) return;
   if (algorithm.ends_with("-default")) {
     row.tuner = algorithm.starts_with("nccl") ? "" : algorithm;
     return;
@@ -229,6 +233,32 @@ std::vector<double> samples_of(const Reader& reader) {
     samples_s.push_back(value * 1e-6);
   }
   return samples_s;
+}
+
+// Value of a key in the column extra (key=value;…); empty if it is not there.
+std::string extra_of(const Reader& reader, std::string_view key) {
+  const std::string text = reader.text("extra");
+  for (const std::string_view item : split(text, ';')) {
+    const std::size_t equals = item.find('=');
+    if (equals != std::string_view::npos && item.substr(0, equals) == key) {
+      return std::string(item.substr(equals + 1));
+    }
+  }
+  return {};
+}
+
+// The configuration that NCCL's log says it used, of a row in which a policy chose. nullopt if the
+// row does not have it, or if the library does not have the algorithm (CollNet).
+std::optional<Config> used_config(const Reader& reader) {
+  const auto algorithm = nccl_algorithm_of_csv(extra_of(reader, "used_algorithm"));
+  const auto protocol = parse_protocol(extra_of(reader, "used_protocol"));
+  const std::string text = extra_of(reader, "used_channels");
+  int channels = 0;
+  (void)std::from_chars(text.data(), text.data() + text.size(), channels);
+  if (!algorithm || !protocol || channels < 1 || channels > kMostNcclChannels) return std::nullopt;
+  const std::string_view ours = kNcclAlgorithmNames[static_cast<std::size_t>(*algorithm)].ours;
+  if (ours.empty()) return std::nullopt;
+  return Config{.algorithm = std::string(ours), .protocol = *protocol, .channels = channels};
 }
 
 Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
@@ -385,8 +415,11 @@ std::vector<Measurement> read_measured_file(const std::string& path,
     const Reader reader(*header, line, path, i + 1);
     if (reader.given("status") && reader.text("status") != "ok") continue;
     if (reader.given("in_place") && reader.text("in_place") != "0") continue;
-    if (reader.given("algorithm") && reader.text("algorithm") == "policy") continue;
+    const bool chosen = reader.text("algorithm") == kChosenByPolicy;
+    std::optional<Config> used = chosen ? used_config(reader) : std::nullopt;
+    if (chosen && !used) continue;
     rows.push_back(read_row(reader, context));
+    if (chosen) rows.back().named = std::move(used);
     rows.back().where = {path, i + 1, 1};
     check.row(reader, rows.back());
   }

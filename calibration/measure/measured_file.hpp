@@ -50,8 +50,10 @@ struct MeasuredFileContext {
 /// may have system, gpu, gpus_per_node, nodes, nccl_version, config, time_us_min, time_us_max,
 /// samples, source, algorithm (the library's, "openmpi-default" or empty), protocol, channels,
 /// segment_bytes and the other columns of `cclgym calibrate` (sweep.hpp), in any order. Rows whose
-/// status is not "ok", that are in place, or whose configuration a policy chose are left out. Sizes
-/// are in bytes, times in microseconds, both plain numbers. Lines that start with # are comments.
+/// status is not "ok" or that are in place are left out. A row in which a policy chose ("policy")
+/// has the configuration that NCCL logged (used_algorithm, used_protocol and used_channels in the
+/// column extra), and is left out without it. Sizes are in bytes, times in microseconds, both plain
+/// numbers. Lines that start with # are comments.
 /// Any other file is read as the output of nccl-tests (nccl_tests_text.hpp).
 ///
 /// Throws UserError at the place of the error: a column that is missing, unknown or repeated; a

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 #include <unistd.h>
+#include <vector>
 
 #include "core/files/text_file.hpp"
 
@@ -17,7 +18,8 @@ namespace {
 constexpr std::size_t kMostPluginBytes = std::size_t{256} << 20;
 constexpr std::size_t kMostEnvironmentBytes = std::size_t{1} << 20;
 constexpr std::array kNames{kDeployedPlugin,    kDeployedPolicy,      kDeployedCsv,
-                            kDeployedConstants, kDeployedEnvironment, kDeployedReadme};
+                            kDeployedConstants, kDeployedEnvironment, kDeployedReadme,
+                            kDeployedIndex};
 
 [[noreturn]] void fail(const fs::path& path, const std::error_code& error) {
   throw UserError(quoted(path.string(), 200) + ": " + error.message());
@@ -33,6 +35,18 @@ bool is_ours(const fs::path& folder) {
   const fs::path file = folder / kDeployedEnvironment;
   return fs::is_regular_file(file, error) &&
          read_text_file(file.string(), kMostEnvironmentBytes).starts_with(kEnvironmentMark);
+}
+
+// Removes the programs of an earlier deployment, which the executor would still load.
+void remove_programs(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> programs;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("msccl-") && name.ends_with(".xml")) programs.push_back(entry.path());
+  }
+  for (const fs::path& program : programs) fs::remove(program, error);
+  fs::remove(folder, error);  // if it is empty
 }
 
 // A folder that is removed again unless it was renamed.
@@ -99,6 +113,8 @@ void write_deploy_folder(const std::string& folder, const std::vector<DeployedFi
   const Staging staging(path);
   for (const DeployedFile& file : files) {
     const fs::path to = staging.path() / file.name;
+    std::error_code made;
+    fs::create_directories(to.parent_path(), made);
     write_text_file(to.string(), file.contents);
     if (file.name != kDeployedPlugin) continue;
     std::error_code error;
@@ -112,7 +128,9 @@ void write_deploy_folder(const std::string& folder, const std::vector<DeployedFi
     if (error) fail(path, error);
     return;
   }
+  remove_programs(path / kDeployedPrograms);
   for (const DeployedFile& file : files) {
+    fs::create_directories((path / file.name).parent_path(), error);
     fs::rename(staging.path() / file.name, path / file.name, error);
     if (error) fail(path / file.name, error);
   }

@@ -11,7 +11,7 @@ namespace cclgym {
 
 /// A file of the folder.
 struct DeployedFile {
-  std::string name;
+  std::string name;  ///< one of the names below, or that of a program, "programs/FILE"
   std::string contents;
 };
 
@@ -22,6 +22,9 @@ inline constexpr std::string_view kDeployedCsv = "tuner.csv";
 inline constexpr std::string_view kDeployedConstants = "constants.csv";
 inline constexpr std::string_view kDeployedEnvironment = "env.sh";
 inline constexpr std::string_view kDeployedReadme = "README.md";
+inline constexpr std::string_view kDeployedIndex = "index.csv";
+/// Folder in it that has programs in MSCCL XML and nothing else: Azure's executor reads every file.
+inline constexpr std::string_view kDeployedPrograms = "programs";
 
 /// Content of the plugin beside this program. Throws UserError if there is none.
 [[nodiscard]] std::string read_plugin();
@@ -38,7 +41,8 @@ void refuse_deployed_file(const std::string& path, const std::string& folder,
                           const SourceLocation& where);
 
 /// Writes the files atomically into a new folder, or replaces those of an existing one: other files
-/// of deploy are removed, foreign ones stay. Throws UserError.
+/// of deploy are removed, among them all other XML files in `programs`; foreign ones stay. Throws
+/// UserError.
 void write_deploy_folder(const std::string& folder, const std::vector<DeployedFile>& files,
                          bool force);
 

@@ -2,51 +2,51 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-
-#include "core/error.hpp"
+#include <cstring>
 
 namespace cclgym {
 
+namespace {
+
+// Whole lanes, which need no call of a function.
+void copy_lanes(const float* from, std::size_t size, float* to) {
+  for (std::size_t i = 0; i < size; i += kLane)
+    std::memcpy(to + i, from + i, sizeof(float) * kLane);
+}
+
+}  // namespace
+
 void DeployedNetwork::init_state(float* state) const { std::fill_n(state, state_size_, 0.0F); }
 
-void DeployedNetwork::advance(const LaneKernels& kernels, float* state,
-                              const float* observation) const {
-  float* input = state + input_;
-  kernels.normalise(observation, weights_.data() + shift_, weights_.data() + scale_, limit_, input,
-                    observations_);
+void DeployedNetwork::advance(const LaneKernels& kernels, float* state) const {
+  const float* input = state + input_;
   for (std::size_t i = 0; i < encoder_.size(); ++i) {
-    const AffineLayer layer = at(encoder_[i]);
     const bool last = i + 1 == encoder_.size();
     // The LSTM and the heads read the units of the last layer first. h overwrites the padding lanes
     // after them.
     float* out = last ? state + recurrent_ : state + buffer_ + (i % 2) * buffer_size_;
-    kernels.affine(layer, layer.bias, input, out, true);
+    kernels.affine(at(encoder_[i]), input, out, true);
     input = out;
   }
   if (lstm_ == 0) return;
   float* h = state + recurrent_ + gates_.inputs - lstm_;
-  std::copy_n(state + h_, lstm_, h);
-  const AffineLayer gates = at(gates_);
-  kernels.affine(gates, gates.bias, state + recurrent_, state + gate_, false);
-  kernels.cell(state + gate_, state + c_, state + next_c_, state + next_h_, units_);
-  std::copy_n(state + next_h_, lstm_, h);
+  copy_lanes(state + h_, units_, h);
+  kernels.affine(at(gates_), state + recurrent_, state + gate_, false);
+  kernels.cell(state + gate_, state + c_, state + next_c_, h, units_);
 }
 
-void DeployedNetwork::evaluate_head(const LaneKernels& kernels, float* state, std::size_t knob,
-                                    const std::int32_t* action) const {
+std::size_t DeployedNetwork::evaluate_head(const LaneKernels& kernels, float* state,
+                                           std::size_t knob, const std::int32_t* action,
+                                           std::uint32_t legal) const {
   const Head& head = heads_[knob];
-  const AffineLayer hidden = at(head.hidden);
-  float* start = state + start_;
-  std::copy_n(hidden.bias, hidden.rows, start);
+  const float* choices[kMostKnobs];
   for (std::size_t j = 0; j < knob; ++j) {
-    const float* choice =
-        weights_.data() + head.choices[j] + static_cast<std::size_t>(action[j]) * hidden.rows;
-    for (std::size_t i = 0; i < hidden.rows; ++i) start[i] += choice[i];
+    choices[j] =
+        weights_.data() + head.choices[j] + static_cast<std::size_t>(action[j]) * head.hidden.rows;
   }
-  kernels.affine(hidden, start, state + recurrent_, state + hidden_, true);
-  const AffineLayer out = at(head.out);
-  kernels.affine(out, out.bias, state + hidden_, state + head.logits_at, false);
+  return kernels.knob(
+      {.hidden = at(head.hidden), .out = at(head.out), .choices = choices, .count = knob},
+      state + recurrent_, state + head.logits_at, legal);
 }
 
 std::uint32_t DeployedNetwork::allowed_levels(std::size_t knob, const std::uint8_t* allowed) const {
@@ -72,31 +72,36 @@ std::size_t DeployedNetwork::likeliest(const float* logits, std::uint32_t legal)
 DecisionFault DeployedNetwork::decide(const LaneKernels& kernels, float* state,
                                       const float* observation, const MaskTree* rules,
                                       const std::uint8_t* allowed, std::int32_t* action) const {
-  for (std::size_t i = 0; i < observations_; ++i) {
-    if (!std::isfinite(observation[i])) return DecisionFault::Observation;
+  if (!kernels.normalise(observation, weights_.data() + shift_, weights_.data() + scale_, limit_,
+                         state + input_, observations_)) {
+    return DecisionFault::Observation;
   }
   const std::size_t knobs = heads_.size();
-  // Checked first: otherwise the search below would try all combinations of the earlier knobs.
+  std::uint32_t levels[kMostKnobs];  // that `allowed` allows
   for (std::size_t knob = 0; knob < knobs; ++knob) {
-    if (allowed_levels(knob, allowed) == 0) return DecisionFault::NoLegalAction;
+    levels[knob] = allowed_levels(knob, allowed);
+    // Checked first: otherwise the search below would try all combinations of the earlier knobs.
+    if (levels[knob] == 0) return DecisionFault::NoLegalAction;
   }
-  advance(kernels, state, observation);
+  advance(kernels, state);
 
   std::int32_t chosen[kMostKnobs] = {};
   std::uint32_t left[kMostKnobs];  // levels of a knob that may still be tried
   std::size_t node[kMostKnobs];
   const auto enter = [&](std::size_t knob) {
-    left[knob] = allowed_levels(knob, allowed);
+    left[knob] = levels[knob];
     if (rules != nullptr) {
       node[knob] = knob == 0 ? 0
                              : mask_child((*rules)[node[knob - 1]],
                                           static_cast<std::size_t>(chosen[knob - 1]));
       left[knob] &= (*rules)[node[knob]].levels;
     }
-    // A single legal level needs no logits.
-    if (std::popcount(left[knob]) > 1) {
-      evaluate_head(kernels, state, knob, chosen);
+    if ((left[knob] & (left[knob] - 1)) != 0) {
+      chosen[knob] =
+          static_cast<std::int32_t>(evaluate_head(kernels, state, knob, chosen, left[knob]));
     } else {
+      // A single legal level needs no logits.
+      chosen[knob] = std::countr_zero(left[knob]);
       std::fill_n(state + heads_[knob].logits_at, heads_[knob].levels, 0.0F);
     }
   };
@@ -107,14 +112,19 @@ DecisionFault DeployedNetwork::decide(const LaneKernels& kernels, float* state,
       if (knob == 0) return DecisionFault::NoLegalAction;
       --knob;
       left[knob] &= ~(std::uint32_t{1} << static_cast<std::size_t>(chosen[knob]));
+      if (left[knob] != 0) {
+        const float* logits = state + heads_[knob].logits_at;
+        chosen[knob] = static_cast<std::int32_t>(likeliest(logits, left[knob]));
+      }
       continue;
     }
-    chosen[knob] = static_cast<std::int32_t>(likeliest(state + heads_[knob].logits_at, left[knob]));
     if (++knob < knobs) enter(knob);
   }
-  std::copy_n(chosen, knobs, action);
-  std::copy_n(state + next_h_, units_, state + h_);
-  std::copy_n(state + next_c_, units_, state + c_);
+  for (std::size_t knob = 0; knob < knobs; ++knob) action[knob] = chosen[knob];
+  if (lstm_ > 0) {
+    copy_lanes(state + recurrent_ + gates_.inputs - lstm_, units_, state + h_);
+    copy_lanes(state + next_c_, units_, state + c_);
+  }
   return DecisionFault::None;
 }
 

@@ -68,10 +68,11 @@ class DeployedNetwork {
     return {layer.inputs, layer.rows, weights_.data() + layer.bias,
             weights_.data() + layer.weights};
   }
-  /// Computes z and the next c and h.
-  void advance(const LaneKernels& kernels, float* state, const float* observation) const;
-  void evaluate_head(const LaneKernels& kernels, float* state, std::size_t knob,
-                     const std::int32_t* action) const;
+  /// Computes z from the normalised observation, and the next c and h.
+  void advance(const LaneKernels& kernels, float* state) const;
+  /// Computes the logits of a knob; returns the likeliest level of `legal`.
+  std::size_t evaluate_head(const LaneKernels& kernels, float* state, std::size_t knob,
+                            const std::int32_t* action, std::uint32_t legal) const;
   [[nodiscard]] std::uint32_t allowed_levels(std::size_t knob, const std::uint8_t* allowed) const;
   [[nodiscard]] std::size_t likeliest(const float* logits, std::uint32_t legal) const;
 
@@ -90,15 +91,12 @@ class DeployedNetwork {
   // Indices in a state.
   std::size_t h_ = 0;
   std::size_t c_ = 0;
-  std::size_t next_h_ = 0;
   std::size_t next_c_ = 0;
   std::size_t input_ = 0;   ///< the normalised observation
   std::size_t buffer_ = 0;  ///< two buffers of buffer_size_, which the encoder's layers alternate
   std::size_t buffer_size_ = 0;
   std::size_t recurrent_ = 0;  ///< [e h], the input of the LSTM; then z = [e h']
   std::size_t gate_ = 0;
-  std::size_t start_ = 0;   ///< start values of a head's hidden layer, in place of its bias
-  std::size_t hidden_ = 0;  ///< result of a head's hidden layer
   std::size_t state_size_ = 0;
 };
 

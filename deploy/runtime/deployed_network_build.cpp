@@ -34,7 +34,7 @@ class DeployedNetwork::Builder {
     }
     if (lstm > 0) gates(columns, lstm);
     for (std::size_t d = 0; d < levels.size(); ++d) add_head(d, levels, columns + lstm, head);
-    place_state(encoder, columns, head);
+    place_state(encoder, columns);
   }
 
  private:
@@ -97,19 +97,20 @@ class DeployedNetwork::Builder {
   template <class RowOf>
   void put(const Layer& made, const PolicyFileTensor& weights, std::size_t first_input,
            const RowOf& row_of) {
-    const AffineLayer packing{.inputs = made.inputs, .rows = made.rows};
     const std::size_t columns = weights.shape[1];
     for (std::size_t row = 0; row < weights.shape[0]; ++row) {
       for (std::size_t column = 0; column < columns; ++column) {
-        memory()[made.weights + packed_place(packing, row_of(row), first_input + column)] =
+        memory()[made.weights + packed_place(made.inputs, row_of(row), first_input + column)] =
             weights.values[row * columns + column];
       }
     }
   }
-  Layer linear(const std::string& record, std::size_t rows, std::size_t inputs) {
+  // `padded_inputs`, if it is not 0, is the number of inputs with padding.
+  Layer linear(const std::string& record, std::size_t rows, std::size_t inputs,
+               std::size_t padded_inputs = 0) {
     const PolicyFileTensor& weights = tensor(record + ".weight", {rows, inputs});
     const PolicyFileTensor& bias = tensor(record + ".bias", {rows});
-    const Layer made = layer(rows, inputs);
+    const Layer made = layer(rows, std::max(inputs, padded_inputs));
     put(made, weights, 0, [](std::size_t row) { return row; });
     std::ranges::copy(bias.values, memory() + made.bias);
     return made;
@@ -135,25 +136,27 @@ class DeployedNetwork::Builder {
     const std::string record = "head." + std::to_string(d);
     Head head;
     head.hidden = linear(record, units, features);
+    const std::size_t rows = head.hidden.rows;
     for (std::size_t j = 0; j < d; ++j) {
       const PolicyFileTensor& choice =
           tensor(record + ".choice." + std::to_string(j), {levels[j], units});
-      const std::size_t place = reserve(levels[j] * head.hidden.rows);
+      const std::size_t place = reserve(levels[j] * rows);
       for (std::size_t level = 0; level < levels[j]; ++level) {
         for (std::size_t unit = 0; unit < units; ++unit) {
-          memory()[place + level * head.hidden.rows + unit] = choice.values[level * units + unit];
+          memory()[place + level * rows + unit] = choice.values[level * units + unit];
         }
       }
       head.choices.push_back(place);
     }
-    head.out = linear(record + ".out", levels[d], units);
+    // The padding units are 0.
+    head.out = linear(record + ".out", levels[d], units, rows);
     head.levels = levels[d];
     head.first_logit = net_.logits_;
     net_.logits_ += levels[d];
     net_.heads_.push_back(std::move(head));
   }
 
-  void place_state(const std::vector<std::size_t>& encoder, std::size_t encoded, std::size_t head) {
+  void place_state(const std::vector<std::size_t>& encoder, std::size_t encoded) {
     std::size_t size = 0;
     const auto take = [&](std::size_t n) {
       const std::size_t place = size;
@@ -162,16 +165,13 @@ class DeployedNetwork::Builder {
     };
     net_.h_ = take(net_.units_);
     net_.c_ = take(net_.units_);
-    net_.next_h_ = take(net_.units_);
     net_.next_c_ = take(net_.units_);
     net_.input_ = take(net_.observations_);
     net_.buffer_size_ = padded_to_lane(*std::ranges::max_element(encoder));
     net_.buffer_ = take(2 * net_.buffer_size_);
     // The encoder writes complete lanes; h then overwrites the padding.
-    net_.recurrent_ = take(padded_to_lane(encoded) + net_.lstm_);
+    net_.recurrent_ = take(padded_to_lane(encoded) + net_.units_);
     net_.gate_ = take(4 * net_.units_);
-    net_.start_ = take(head);
-    net_.hidden_ = take(head);
     for (Head& one : net_.heads_) one.logits_at = take(one.levels);
     net_.state_size_ = size;
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct LaneAllocator {
 };
 using LaneVector = std::vector<float, LaneAllocator<float>>;
 
-/// W x + b, with the weights in the order of access (packed_place).
+/// W x + b. The weights of kLane rows are adjacent, in the order of the inputs (packed_place).
 struct AffineLayer {
   std::size_t inputs = 0;
   std::size_t rows = 0;            ///< a multiple of kLane
@@ -43,19 +44,32 @@ struct AffineLayer {
 };
 
 /// Index in AffineLayer::weights of an element of row-major weights [rows][inputs].
-[[nodiscard]] std::size_t packed_place(const AffineLayer& layer, std::size_t row,
-                                       std::size_t input);
+[[nodiscard]] constexpr std::size_t packed_place(std::size_t inputs, std::size_t row,
+                                                 std::size_t input) {
+  return (row / kLane * inputs + input) * kLane + row % kLane;
+}
+
+/// A knob's head: logits = out(tanh(hidden(z) + the sum of `choices`)).
+struct KnobHead {
+  AffineLayer hidden;
+  AffineLayer out;  ///< inputs: hidden.rows; rows: the knob's levels, padded, one or two lanes
+  const float* const* choices = nullptr;  ///< [count], each of hidden.rows numbers
+  std::size_t count = 0;
+};
 
 /// The functions for one instruction set.
 struct LaneKernels {
-  /// out[rows] = W in + start, or tanh of it if `tanh`; `start` is usually the layer's bias.
-  void (*affine)(const AffineLayer& layer, const float* start, const float* in, float* out,
-                 bool tanh);
-  /// x = clamp((o - shift) * scale, -limit, limit); NaN becomes `limit`.
-  void (*normalise)(const float* o, const float* shift, const float* scale, float limit, float* x,
+  /// out[rows] = W in + b, or tanh of it if `tanh`.
+  void (*affine)(const AffineLayer& layer, const float* in, float* out, bool tanh);
+  /// x = clamp((o - shift) * scale, -limit, limit); NaN becomes `limit`. Returns whether all n
+  /// numbers o are finite.
+  bool (*normalise)(const float* o, const float* shift, const float* scale, float limit, float* x,
                     std::size_t n);
   /// An LSTM's cell: gates i, f, g, o of `units` (a multiple of kLane) numbers each.
   void (*cell)(const float* gates, const float* c, float* c_next, float* h_next, std::size_t units);
+  /// Computes a knob's logits, all lanes. Returns the level with the largest logit, the first of
+  /// equal ones, among those whose bit in `legal` is set (at least one).
+  std::size_t (*knob)(const KnobHead& head, const float* z, float* logits, std::uint32_t legal);
 };
 
 /// The functions for the widest vectors of this CPU.

@@ -1,6 +1,6 @@
 // Latency of a policy's decisions: bench_policy [FILE.policy]. Without a file, it measures networks
-// with random weights. It uses one core and times each decision separately, including the clock's
-// own time.
+// with random weights, and a layer with each instruction set. It uses one core and times each
+// decision separately, including the clock's own time.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include "agents/export/policy_export.hpp"
 #include "agents/network/policy_weights.hpp"
 #include "core/random.hpp"
+#include "deploy/runtime/lane_kernels.hpp"
 #include "deploy/runtime/policy_runtime.h"
 
 namespace {
@@ -80,6 +81,25 @@ void measure_random(std::size_t observations, std::size_t encoder, std::size_t l
   cclgym_policy_free(policy);
 }
 
+// The mean time of a layer of 64 inputs and 128 rows, the LSTM's, whose weights are in the cache.
+void measure_layer(std::size_t set) {
+  constexpr std::size_t kInputs = 64;
+  constexpr std::size_t kRows = 128;
+  const LaneVector weights(kInputs * kRows, 0.01F);
+  const LaneVector bias(kRows, 0.1F);
+  const LaneVector in(kInputs, 0.3F);
+  LaneVector out(kRows);
+  const AffineLayer layer{kInputs, kRows, bias.data(), weights.data()};
+  constexpr int kRuns = 100'000;
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < kRuns; ++i) {
+    lane_kernels_at(set).affine(layer, in.data(), out.data(), false);
+  }
+  const auto end = std::chrono::steady_clock::now();
+  std::printf("64 -> 128, instruction set %zu of %zu: %.3f us\n", set + 1, lane_kernel_count(),
+              std::chrono::duration<double, std::micro>(end - start).count() / kRuns);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -108,5 +128,6 @@ int main(int argc, char** argv) {
     measure_random(84, encoder, 32, head, nccl);
     measure_random(80, encoder, 32, head, stock);
   }
+  for (std::size_t set = 0; set < lane_kernel_count(); ++set) measure_layer(set);
   return 0;
 }

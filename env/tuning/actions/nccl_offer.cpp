@@ -21,4 +21,6 @@ bool NcclOffer::has(CollectiveKind collective, std::string_view program, Protoco
   return algorithm && nccl_.bandwidth_Bps(*tuned, *algorithm, protocol) > 0;
 }
 
+bool NcclOffer::sets_chunks() const { return nccl_.version() >= NcclVersion{2, 30, 0}; }
+
 }  // namespace cclgym

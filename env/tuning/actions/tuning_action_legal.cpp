@@ -90,7 +90,8 @@ void TuningActions::add_configurations(CollectiveKind collective, std::uint16_t 
   const AlgorithmEntry& entry = site_->algorithms.entries()[program];
   const bool interpreted = entry.traits.runtime == Runtime::Interpreter;
   const bool offline = profile_ == ActionProfile::Offline;
-  const bool chunks = offline || profile_ == ActionProfile::Nccl230;
+  const bool chunks =
+      offline || (profile_ == ActionProfile::Nccl230 && (!offer_ || offer_->sets_chunks()));
   // Visits the levels that may be used; only the first one if the program has no such knob.
   const auto each = [&](Knob knob, std::size_t count, const auto& visit) {
     if (count == 0) return visit(std::size_t{0});

@@ -47,6 +47,35 @@ TEST_CASE("a measured CSV is read, columns in any order", "[calibration][measure
   CHECK(rows[1].nodes == 1);
 }
 
+TEST_CASE("a row in which a policy chose has the configuration that NCCL logged",
+          "[calibration][measured-file]") {
+  // As cclgym calibrate nccl --algorithms default,policy writes them.
+  const std::string head =
+      "system,ranks,nodes,collective,size_bytes,time_us_median,algorithm,protocol,channels,extra\n";
+  const auto row = [](int bytes, const std::string& algorithm, const std::string& extra) {
+    return "own,8,2,all_reduce," + std::to_string(bytes) + ",20," + algorithm + ",,," + extra +
+           "\n";
+  };
+  const File file(
+      head +
+      row(64, "policy", "logged_calls=70;used_algorithm=ring;used_protocol=LL;used_channels=4") +
+      row(65, "policy", "used_channels=16;used_protocol=Simple;used_algorithm=nvls_tree") +
+      // Rows without such an entry, and with an algorithm that the library does not have.
+      row(66, "policy", "") + row(67, "policy", "used_algorithm=ring;used_protocol=LL") +
+      row(68, "policy", "used_algorithm=ring;used_protocol=LL;used_channels=0") +
+      row(69, "policy", "used_algorithm=collnet_chain;used_protocol=LL;used_channels=4") +
+      row(70, "default", "used_algorithm=ring;used_protocol=LL;used_channels=4"));
+  const std::vector<Measurement> rows = read_measured_file(file.path);
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].bytes == 64);
+  CHECK(rows[0].named == Config{.algorithm = "ring", .protocol = Protocol::LL, .channels = 4});
+  CHECK(rows[1].named ==
+        Config{.algorithm = "nvls-tree", .protocol = Protocol::Simple, .channels = 16});
+  // NCCL's own choice is the model's to predict.
+  CHECK(rows[2].bytes == 70);
+  CHECK_FALSE(rows[2].named.has_value());
+}
+
 TEST_CASE("each fault of a measured CSV has one message with its place",
           "[calibration][measured-file]") {
   const std::string header = kHeader;

@@ -162,6 +162,36 @@ TEST_CASE("rules and allowed levels are kept", "[deploy][policy-runtime]") {
   CHECK(none > 10);
 }
 
+TEST_CASE("a choice that leads nowhere gives way to the next likeliest",
+          "[deploy][policy-runtime]") {
+  const PolicyWeights weights = sample_weights(small_shape(), 5);
+  // The last level follows from the first; `allowed` forbids it after some of them.
+  const LoadedPolicy policy = load(
+      format_policy(to_policy_file(weights, {{"m", "allreduce", {0, 0, 0, 1, 1, 1, 2, 0, 2}}})));
+  REQUIRE(policy != nullptr);
+  ReferenceNetwork reference(weights);
+  Stream stream(policy.get());
+  Random random(7);
+  int returned = 0;
+  for (int call = 0; call < 1000; ++call) {
+    const auto observation = draw_observation(7, random);
+    std::vector<std::uint8_t> allowed(9, 1);
+    const auto forbidden = static_cast<std::size_t>(random.integer(0, 2));
+    allowed[5 + forbidden] = 0;
+    REQUIRE(stream.decide(policy.get(), observation, 0, allowed) == CCLGYM_POLICY_OK);
+    reference.see(observation);
+    const std::vector<double> logits = reference.logits(0, {});
+    std::size_t best = forbidden == 0 ? 1 : 0;
+    for (std::size_t level = 0; level < 3; ++level) {
+      if (level != forbidden && logits[level] > logits[best]) best = level;
+    }
+    if (std::abs(logits[0] - logits[1]) < 1e-4 || std::abs(logits[1] - logits[2]) < 1e-4) continue;
+    CHECK(stream.action[0] == static_cast<std::int32_t>(best));
+    returned += static_cast<int>(logits[forbidden] > logits[best]);
+  }
+  CHECK(returned > 100);
+}
+
 TEST_CASE("errors are said, and change nothing", "[deploy][policy-runtime]") {
   const LoadedPolicy policy =
       load(format_policy(to_policy_file(sample_weights(small_shape(), 1), {})));

@@ -263,9 +263,10 @@ TEST_CASE("legal: nccl leaves NCCL's own choices on the machine", "[env][flat-ac
   CHECK(hopper.count("nvls LL") == 0);
   CHECK(has("{name: perlmutter, servers: 2}", CollectiveKind::AllReduce, "").count("ring LL128") ==
         0);
-  const auto error = [](const std::string& fabric, const std::string& profile) {
+  const auto error = [](const std::string& fabric, const std::string& profile,
+                        CollectiveKind kind = CollectiveKind::AllReduce) {
     try {
-      (void)setup_with(fabric, profile, {CollectiveKind::AllReduce}, ", legal: nccl");
+      (void)setup_with(fabric, profile, {kind}, ", legal: nccl");
     } catch (const UserError& thrown) {
       return std::string(thrown.what());
     }
@@ -275,6 +276,9 @@ TEST_CASE("legal: nccl leaves NCCL's own choices on the machine", "[env][flat-ac
   CHECK(error("frontier", "stock-nccl").find("the programs of NCCL there are not known") !=
         std::string::npos);
   CHECK(error("ndv4", "offline").find("or nccl-2.30") != std::string::npos);
+  // NCCL reduces to a root by rings, which the library has not; it has trees, which NCCL has not.
+  CHECK(error("ndv4", "nccl-2.30", CollectiveKind::Reduce).find("carries out reduce") !=
+        std::string::npos);
   // NCCL does not aggregate sends, nor collectives that it has no algorithm for.
   const auto fabric = make_fabric({.name = "ndv4", .servers = 2});
   const NcclOffer offer(kNewestNccl, *fabric);
@@ -290,6 +294,69 @@ TEST_CASE("legal: nccl leaves NCCL's own choices on the machine", "[env][flat-ac
     const std::string name = full_config(AlgorithmLibrary::shipped(), config).algorithm + " " +
                              std::string(to_string(config.protocol));
     CHECK(has("{name: ndv4, servers: 2}", CollectiveKind::AllReduce, "").count(name) == 1);
+  }
+}
+
+TEST_CASE("legal: nccl follows the release that the first tuner names", "[env][flat-actions]") {
+  // The rules of src/graph/tuning.cc (2.8.4: src/graph/tuning.cc, src/enqueue.cc) that a mask can
+  // break, on machines with NVLink SHARP, several GPUs per node, one GPU per node, and Slingshot.
+  struct Machine {
+    std::string fabric;
+    bool sharp;
+    bool alone;
+    bool ll128;
+  };
+  const std::vector<Machine> machines{
+      {"hgx-h100", true, false, true},
+      {"{name: hgx-h100, servers: 2}", true, false, true},
+      {"ndv4", false, false, true},
+      {"{name: ndv4, servers: 2}", false, false, true},
+      {"{name: ndv4, servers: 4, gpus_per_server: 1}", false, true, true},
+      {"{name: perlmutter, servers: 2}", false, false, false},
+  };
+  const std::vector<CollectiveKind> kinds{CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                                          CollectiveKind::ReduceScatter, CollectiveKind::Broadcast};
+  for (const std::string release : {"2.8.4", "2.18", "2.21", "2.24", "2.28", "2.30"}) {
+    const NcclVersion version = parse_nccl_version(release);
+    for (const Machine& machine : machines) {
+      // 2.8.4 knows no Hopper.
+      if (machine.sharp && version < NcclVersion{2, 18, 0}) continue;
+      const auto setup = setup_with(machine.fabric, "nccl-2.30", kinds,
+                                    ", legal: nccl, tuners: ['nccl-default:" + release + "']");
+      const TuningActions& actions = *setup->actions;
+      std::set<std::string> seen;
+      for (const CollectiveKind kind : kinds) {
+        CAPTURE(release, machine.fabric, to_string(kind));
+        const auto all = actions.legal_actions(kind);
+        for (std::size_t i = 0; i < all.size(); i += 4) {
+          const auto action = all.subspan(i, 4);
+          if (actions.tuner_of(action)) continue;
+          const std::string& program = actions.levels(Knob::Algorithm)[std::size_t(action[0])];
+          const std::string& protocol = actions.levels(Knob::Protocol)[std::size_t(action[1])];
+          seen.insert(program + " " + protocol);
+          if (action[3] != 0) seen.insert("chunk");
+          const bool nvls = program == "nvls" || program == "nvls-tree";
+          if (nvls) REQUIRE((machine.sharp && protocol == "Simple"));
+          if (program == "pat") REQUIRE((machine.alone && protocol == "Simple"));
+          if (program == "pat") REQUIRE(version >= NcclVersion{2, 23, 0});
+          if (program == "tree") REQUIRE(kind == CollectiveKind::AllReduce);
+          if (protocol == "LL128") REQUIRE(machine.ll128);
+          // A tuner sets chunks from 2.30 on, and never threads.
+          if (action[3] != 0) REQUIRE(version >= NcclVersion{2, 30, 0});
+          REQUIRE((program == "ring" || program == "tree" || program == "pat" || nvls));
+        }
+      }
+      // The combinations that the release does have are not lost.
+      CHECK(seen.count("ring Simple") == 1);
+      CHECK(seen.count("ring LL128") == std::size_t(machine.ll128));
+      CHECK(seen.count("chunk") == std::size_t(version >= NcclVersion{2, 30, 0}));
+      CHECK(seen.count("pat Simple") ==
+            std::size_t(machine.alone && version >= NcclVersion{2, 23, 0}));
+      // Across nodes, NVLS without a tree needs SHARP in the network.
+      const bool one_node = machine.fabric == "hgx-h100";
+      CHECK(seen.count("nvls Simple") == std::size_t(one_node));
+      CHECK(seen.count("nvls-tree Simple") == std::size_t(machine.sharp && !one_node));
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "agents/export/policy_export.hpp"
 #include "agents/training/training_environment.hpp"
+#include "cli/deployment/deploy_policy.hpp"
 #include "cli/program.hpp"
 #include "deploy/nccl_plugin/tuner_choices.hpp"
 #include "deploy/nccl_plugin/tuner_constants.hpp"
@@ -19,31 +20,6 @@
 
 namespace cclgym::test {
 namespace {
-
-// A policy with random weights for a fabric. It only makes choices that NCCL has. `wanted` is a
-// level to choose wherever it is legal, for all knobs that have it.
-std::string policy_for(const std::string& fabric, const std::string& profile, std::uint64_t seed,
-                       const std::vector<std::string>& wanted = {}) {
-  const YamlValue options =
-      parse_yaml("{fabric: " + fabric + ", actions: " + profile +
-                     ", window: 2, workload: {name: sweep, collectives: [allreduce], sizes: 1MiB}}",
-                 "t.yaml");
-  const TrainingEnvironment where("CollectiveTuning-v0", options, {});
-  PolicyWeights weights = sample_weights(
-      where.network_shape({.encoder = {8}, .lstm = 4, .head = 6, .value = 2, .levels = {}}), seed);
-  where.describe(weights);
-  for (std::size_t k = 0; k < weights.knobs.size(); ++k) {
-    for (PolicyTensor& tensor : weights.tensors) {
-      if (tensor.name != "head." + std::to_string(k) + ".out.bias") continue;
-      for (std::size_t v = 0; v < tensor.values.size(); ++v) {
-        const std::string& level = weights.knobs[k].levels[v];
-        if (std::find(wanted.begin(), wanted.end(), level) != wanted.end()) tensor.values[v] = 1e4F;
-      }
-    }
-  }
-  return format_policy(
-      to_policy_file(weights, policy_rules(*where.setup()->actions, where.setup()->fabric_label)));
-}
 
 std::vector<std::string> deploy(const std::vector<std::string>& more) {
   std::vector<std::string> args{"deploy"};
