@@ -50,7 +50,8 @@ struct TuningSetup {
   std::optional<std::size_t> reward_over{};
   bool action_features = false;  ///< true if the observation has (C, S, R) of synthesised schedules
   FeatureGroups feature_groups = kAllFeatures;
-  std::shared_ptr<NicCounters> nic_counters{};  ///< null: no features of backends and NICs
+  std::shared_ptr<NicCounters> nic_counters{};   ///< null: no features of backends and NICs
+  std::shared_ptr<NicCounters> rewarded_nics{};  ///< counters for the reward; null: not rewarded
   /// True if a step refuses an illegal action; false if the default then carries out the call.
   bool refuses_illegal_actions = true;
   std::shared_ptr<TimeCache> cache;
@@ -128,8 +129,8 @@ class CollectiveTuningEnv : public Environment {
 
  private:
   void write(const StepBuffers& out) const;
-  [[nodiscard]] double default_time_s(std::size_t condition);
-  [[nodiscard]] double rewarded_time_s(std::size_t condition);
+  [[nodiscard]] PlainConfig rewarded_config();
+  [[nodiscard]] double time_default(std::size_t condition);
   void bound_costs(const Call& call, int steps);
   [[nodiscard]] PlainConfig config_of(std::span<const std::int32_t> action, bool legal);
 

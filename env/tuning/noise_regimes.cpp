@@ -168,13 +168,22 @@ NoiseRegimes read_noise_regimes(const YamlValue& value) {
 }
 
 void RegimeChain::start(Random& random) {
+  begin(random);
   regime_ = draw(random, false);
   draw_call(random);
 }
 
 void RegimeChain::hold(std::size_t regime, Random& random) {
+  begin(random);
   regime_ = regime;
   draw_call(random);
+}
+
+// Starts the stream of the other call, from a copy of the episode's stream, which stays as it is.
+void RegimeChain::begin(Random& random) {
+  constexpr std::uint64_t kOther = 1;
+  Random copy = random;
+  other_ = Random::stream(copy(), {kOther});
 }
 
 void RegimeChain::advance(Random& random) {
@@ -203,8 +212,13 @@ std::size_t RegimeChain::draw(Random& random, bool other) const {
 
 void RegimeChain::draw_call(Random& random) {
   const int moments = regimes_->regimes[regime_].moments;
-  moment_ = static_cast<std::uint16_t>(moments > 1 ? random.integer(0, moments - 1) : 0);
+  const auto moment_in = [moments](Random& stream) {
+    return static_cast<std::uint16_t>(moments > 1 ? stream.integer(0, moments - 1) : 0);
+  };
+  moment_ = moment_in(random);
   factor_ = regimes_->measurement.draw(random);
+  other_moment_ = moment_in(other_);
+  other_factor_ = regimes_->measurement.draw(other_);
 }
 
 }  // namespace cclgym

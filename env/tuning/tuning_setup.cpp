@@ -359,6 +359,10 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
     }
     setup->reward_over = static_cast<std::size_t>(found - tuners.begin());
   }
+  if (setup->reward.fan_out_weight > 0) {
+    setup->rewarded_nics =
+        setup->nic_counters ? setup->nic_counters : std::make_shared<NicCounters>(site);
+  }
   setup->episode_calls = static_cast<int>(integer("episode"));
   setup->window = static_cast<int>(integer("window"));
   setup->oracle = read_flag(value("oracle"), spec_of("oracle"));

@@ -16,7 +16,7 @@ class DocPage {
  public:
   /// Reads a page by its file name, for example "fabrics.md".
   explicit DocPage(const std::string& name)
-      : path_(std::string(CCLGYM_SOURCE_DIR "/docs/") + name),
+      : path_(std::string(CCLGYM_SOURCE_DIR "/docs/").append(name)),
         text_(read_file(path_)),
         expected_(text_) {}
 
