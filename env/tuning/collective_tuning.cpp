@@ -166,12 +166,9 @@ void CollectiveTuningEnv::bound_costs(const Call& call, int steps) {
     input_.least_beta_s = front->min_s_per_B * bytes;
     return;
   }
-  const FabricFeatures& fabric = setup_->fabric;
-  // AllReduce is a ReduceScatter and an AllGather (SCCL); a chunk of AllGather is the contribution
-  // of one GPU.
-  const double passes = call.collective == CollectiveKind::AllReduce ? 2 : 1;
-  input_.least_steps = passes * fabric.diameter;
-  input_.least_beta_s = passes * fabric.inverse_bisection_s_per_B * bytes / fabric.ranks;
+  const CollectiveBounds bounds = collective_bounds(setup_->fabric, call.collective, bytes);
+  input_.least_steps = bounds.steps;
+  input_.least_beta_s = bounds.data_s;
 }
 
 StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,

@@ -31,6 +31,8 @@ struct IdleProgram {
   [[nodiscard]] std::string message() const;
 };
 
+class ActionPrior;
+
 /// Constant part of the environment, read once and shared by any number of copies in any threads.
 struct TuningSetup {
   std::string fabric_label;
@@ -43,9 +45,10 @@ struct TuningSetup {
   std::shared_ptr<const FlatTuningActions> flat_actions;
   std::vector<IdleProgram> idle_programs{};
   RewardOptions reward;
-  int episode_calls = 0;  ///< 0: episodes do not end
-  int window = 0;         ///< number of recent calls in the observation
-  bool oracle = false;    ///< true if info has oracle_time_us
+  std::shared_ptr<ActionPrior> prior{};  ///< computes nothing until it is asked
+  int episode_calls = 0;                 ///< 0: episodes do not end
+  int window = 0;                        ///< number of recent calls in the observation
+  bool oracle = false;                   ///< true if info has oracle_time_us
   /// Tuner with whose time the reward compares; nullopt: the default.
   std::optional<std::size_t> reward_over{};
   bool action_features = false;  ///< true if the observation has (C, S, R) of synthesised schedules
@@ -68,9 +71,10 @@ struct TuningSetup {
 /// Keys of the environment's options.
 [[nodiscard]] const std::vector<OptionSpec>& collective_tuning_options();
 /// Reads the options. Throws UserError at the location of the mistake.
-/// `library`: the algorithms that `programs` may name.
+/// `library`: the algorithms that `programs` may name. `reward`: replaces the options' own.
 [[nodiscard]] std::shared_ptr<const TuningSetup> read_tuning_setup(
-    const YamlValue& options, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
+    const YamlValue& options, const AlgorithmLibrary& library = AlgorithmLibrary::shipped(),
+    const YamlValue* reward = nullptr);
 /// Throws UserError at the first idle program that no fabric could run. One that only this machine
 /// excludes is no error: a policy moves between machines if their environments name the same
 /// programs.

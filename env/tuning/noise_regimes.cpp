@@ -9,6 +9,7 @@
 namespace cclgym {
 
 namespace embedded {
+extern const std::string_view regimes_cloud_faults;
 extern const std::string_view regimes_cloud_ib;
 extern const std::string_view regimes_jitter;
 extern const std::string_view regimes_slingshot;
@@ -146,8 +147,8 @@ const std::vector<OptionSpec>& measurement_options() {
 }
 
 const std::vector<std::string>& noise_regimes_names() {
-  static const std::vector<std::string> names{"none", "jitter", "cloud-ib", "stragglers",
-                                              "slingshot"};
+  static const std::vector<std::string> names{"none",       "jitter",    "cloud-ib",
+                                              "stragglers", "slingshot", "cloud-faults"};
   return names;
 }
 
@@ -163,6 +164,9 @@ NoiseRegimes read_noise_regimes(const YamlValue& value) {
   if (name == "cloud-ib") return read_mapping(parse_yaml(embedded::regimes_cloud_ib, name));
   if (name == "stragglers") return read_mapping(parse_yaml(embedded::regimes_stragglers, name));
   if (name == "slingshot") return read_mapping(parse_yaml(embedded::regimes_slingshot, name));
+  if (name == "cloud-faults") {
+    return read_mapping(parse_yaml(embedded::regimes_cloud_faults, name));
+  }
   throw UserError(value.location(),
                   unknown_name_message("noise regimes", name, noise_regimes_names()));
 }

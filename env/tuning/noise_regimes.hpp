@@ -48,7 +48,8 @@ struct NoiseRegimes {
 [[nodiscard]] const std::vector<OptionSpec>& regime_options();
 [[nodiscard]] const std::vector<OptionSpec>& measurement_options();
 
-/// Names of the shipped lists: "none", "jitter", "cloud-ib", "stragglers", "slingshot".
+/// Names of the shipped lists: "none", "jitter", "cloud-ib", "stragglers", "slingshot",
+/// "cloud-faults".
 [[nodiscard]] const std::vector<std::string>& noise_regimes_names();
 /// Reads one of these names, the path of a YAML file, or a mapping. Throws UserError at the
 /// location of the mistake.
