@@ -1,4 +1,4 @@
-// What an agent has tried itself: mean rewards by class of calls and action, budgets of
+// Trials of an agent itself: mean rewards by class of calls and action, budgets of
 // exploration, and the best action so far, which it can imitate. Knows nothing but rewards.
 #pragma once
 
@@ -38,7 +38,7 @@ struct ExplorationBudget {
   friend bool operator==(const ExplorationBudget&, const ExplorationBudget&) = default;
 };
 
-/// What an agent knows before it has tried anything.
+/// Knowledge of an agent before it has tried anything.
 struct PriorKnowledge {
   /// Estimate of the log speedup of the best action with a level of the first knob, relative to the
   /// best of all: at most 0. Empty: no estimate.

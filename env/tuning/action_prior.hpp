@@ -26,8 +26,8 @@ class ActionPrior {
 
   /// Times of a call, s; 0 if nothing is known.
   struct Times {
-    double best_s = 0;     ///< of the best action
-    double default_s = 0;  ///< of the default
+    double best_s = 0;     ///< time of the best action
+    double default_s = 0;  ///< time of the default
   };
   [[nodiscard]] Times times(const Call& call);
   /// Least time of the actions with a level of Knob::Algorithm, s; 0 if nothing is known.

@@ -70,12 +70,16 @@ std::vector<double> break_points(const PolicyRun& run, const std::string& collec
 std::vector<double> published_break_points(std::span<const PublishedRow> regimes,
                                            const std::string& source, const std::string& fabric,
                                            const std::string& collective) {
+  std::vector<const PublishedRow*> rows = rows_about(regimes, fabric, collective);
+  std::erase_if(rows, [&](const PublishedRow* row) { return row->source != source; });
+  std::ranges::sort(rows, {}, &PublishedRow::size_from);
   std::vector<double> points;
-  for (const PublishedRow* row : rows_about(regimes, fabric, collective)) {
-    if (row->source == source) points.push_back(static_cast<double>(row->size_from));
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const PublishedRow& before = *rows[i - 1];
+    const PublishedRow& after = *rows[i];
+    if (before.algorithms == after.algorithms && before.protocols == after.protocols) continue;
+    points.push_back(static_cast<double>(after.size_from));
   }
-  std::ranges::sort(points);
-  if (!points.empty()) points.erase(points.begin());
   return points;
 }
 

@@ -15,7 +15,8 @@ namespace cclgym {
 /// Break-points of one run and collective, ascending, B: the geometric means of neighbouring sizes
 /// at which the choices differ in algorithm or protocol.
 [[nodiscard]] std::vector<double> break_points(const PolicyRun& run, const std::string& collective);
-/// Those of a publication about a fabric: the first sizes of its ranges after the first range.
+/// Those of a publication about a fabric: the first sizes of ranges whose variant has another
+/// algorithm or protocol than that of the range before.
 [[nodiscard]] std::vector<double> published_break_points(std::span<const PublishedRow> regimes,
                                                          const std::string& source,
                                                          const std::string& fabric,

@@ -35,7 +35,7 @@ struct Explorers {
   Experience experience;
   std::size_t slots = 4;
   double weight = 1;
-  std::vector<std::vector<std::int32_t>> actions{};  ///< of the last round
+  std::vector<std::vector<std::int32_t>> actions{};  ///< actions of the last round
 
   // Returns the number of calls that were explored.
   template <class Reward>

@@ -74,3 +74,22 @@ TEST_CASE("policies are compared with the oracle and with publications",
   part.runs.pop_back();
   CHECK(break_points_text(part, {}).empty());
 }
+
+TEST_CASE("a publication's break-points are where its variant changes",
+          "[experiments][break-points]") {
+  const auto row = [](std::uint64_t from, const char* algorithm, int instances) {
+    PublishedRow one;
+    one.fabric = "ndv4";
+    one.collective = "allreduce";
+    one.source = "P";
+    one.size_from = from;
+    one.algorithms = {algorithm};
+    one.instances = {instances};
+    return one;
+  };
+  const std::vector<PublishedRow> rows{row(4096, "ring", 1), row(1024, "all-pairs", 1),
+                                       row(2048, "all-pairs", 2)};
+  CHECK(published_break_points(rows, "P", "ndv4", "allreduce") == std::vector<double>{4096});
+  CHECK(published_break_points(rows, "P", "dgx1", "allreduce").empty());
+  CHECK(published_break_points(rows, "Q", "ndv4", "allreduce").empty());
+}
