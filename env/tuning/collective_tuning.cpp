@@ -181,7 +181,7 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
                                     setup_->actions->describe(action), to_string(call.collective),
                                     setup_->fabric_label, setup_->actions->misfit(call, action)));
   }
-  const std::size_t condition = setup_->condition_of[chain_.regime()];
+  const std::size_t condition = this->condition();
   done_.call = call;
   done_.config = config_of(action, legal);
   const TimedCall expected = timer_.time(call, done_.config);

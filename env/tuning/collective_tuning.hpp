@@ -40,7 +40,9 @@ struct TuningSetup {
   FabricFeatures fabric;
   NoiseRegimes regimes;
   std::vector<std::size_t> condition_of;  ///< index into site->conditions, by regime
-  YamlValue workload;                     ///< input of read_workload
+  /// The same for calls during which the job computes; equal to condition_of if that costs nothing.
+  std::vector<std::size_t> overlapped_of;
+  YamlValue workload;  ///< input of read_workload
   std::shared_ptr<const TuningActions> actions;
   std::shared_ptr<const FlatTuningActions> flat_actions;
   std::vector<IdleProgram> idle_programs{};
@@ -126,6 +128,11 @@ class CollectiveTuningEnv : public Environment {
   void show(const FeatureGroups& groups);
   /// Workload::weigh.
   bool weigh(std::vector<double> weights) { return workload_->weigh(std::move(weights)); }
+  /// Condition of the next call: that of the regime, if the job computes during the call or not.
+  [[nodiscard]] std::size_t condition() const {
+    const auto& of = next_.context.overlaps ? setup_->overlapped_of : setup_->condition_of;
+    return of[chain_.regime()];
+  }
   /// State of the machine, hidden from policies.
   [[nodiscard]] const RegimeChain& chain() const { return chain_; }
   [[nodiscard]] TuningOracle& oracle() { return oracle_; }

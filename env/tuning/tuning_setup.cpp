@@ -60,6 +60,14 @@ const std::vector<OptionSpec>& collective_tuning_options() {
            "regimes of the machine: none, jitter, cloud-ib, stragglers, slingshot, cloud-faults, a "
            "file, or a mapping",
        .default_text = "none"},
+      {.name = "overlap_rate",
+       .kind = OptionKind::Real,
+       .description = "share of the thread blocks' rates that a call keeps while the job computes "
+                      "during it (calls that overlap); 1: computing costs calls nothing",
+       .min = 0,
+       .max = 1,
+       .exclusive_min = true,
+       .default_text = "1"},
       {.name = "actions",
        .kind = OptionKind::Choice,
        .description = "name of the action profile, which has the knobs",
@@ -277,6 +285,14 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
     setup->condition_of.push_back(regime.profile.none() ? 0 : site->conditions.size());
     if (!regime.profile.none()) site->conditions.push_back(regime.profile);
   }
+  setup->overlapped_of = setup->condition_of;
+  const double overlap_rate = read_real(value("overlap_rate"), spec_of("overlap_rate"));
+  for (std::size_t i = 0; overlap_rate < 1 && i < setup->overlapped_of.size(); ++i) {
+    NoiseProfile profile = setup->regimes.regimes[i].profile;
+    profile.slow_gpus.all = overlap_rate;
+    setup->overlapped_of[i] = site->conditions.size();
+    site->conditions.push_back(std::move(profile));
+  }
   const auto profile =
       static_cast<ActionProfile>(read_choice(value("actions"), spec_of("actions")));
   const std::vector<std::string> tuners = find_value(mapping, spec_of("tuners")) == nullptr
@@ -406,7 +422,8 @@ std::vector<Call> TuningSetup::listed_calls() const {
 }
 
 std::size_t TuningSetup::fill_oracle(std::size_t threads, const OracleTable::Visitor& visit) const {
-  const std::set<std::size_t> once(condition_of.begin(), condition_of.end());
+  std::set<std::size_t> once(condition_of.begin(), condition_of.end());
+  once.insert(overlapped_of.begin(), overlapped_of.end());
   const std::vector<std::size_t> conditions(once.begin(), once.end());
   return oracle_table->fill(listed_calls(), conditions, threads, visit);
 }

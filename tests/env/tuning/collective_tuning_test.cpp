@@ -372,6 +372,36 @@ TEST_CASE("under cloud-faults, times scatter in the middle, and every fault cost
   }
 }
 
+TEST_CASE("computing during a call takes SMs from it", "[env][collective-tuning]") {
+  const auto times_of = [](const std::string& rate, const std::string& noise, bool overlaps) {
+    CollectiveTuningEnv env(
+        setup_of("{fabric: ndv4, actions: stock-nccl, oracle: true, overlap_rate: " + rate +
+                 ", noise: " + noise +
+                 ", workload: {name: trace, calls: [{collective: allreduce, size: "
+                 "64MiB, overlaps: " +
+                 (overlaps ? "true" : "false") + "}]}}"));
+    OwnedBuffers buffers(env.spec());
+    env.reset(1, buffers.view());
+    const std::vector<std::int32_t> action(env.spec().action_space.size(), 0);
+    env.step(action, buffers.view());
+    const auto info = [&](const char* name) { return buffers.info[info_index(env.spec(), name)]; };
+    CHECK(info("oracle_time_us") <= info("time_us"));
+    return info("time_us");
+  };
+  const double alone_us = times_of("0.7", "none", false);
+  const double during_us = times_of("0.7", "none", true);
+  CHECK(during_us > 1.005 * alone_us);
+  CHECK(times_of("1", "none", true) == alone_us);
+  // As if all GPUs were slow; slow GPUs are slower still.
+  CHECK(times_of("1",
+                 "{name: s, regimes: [{noise: {name: s, slow_gpus: {probability: 1, rate: "
+                 "0.7}}}]}",
+                 false) == during_us);
+  const std::string slow =
+      "{name: s, regimes: [{noise: {name: s, slow_gpus: {ranks: [1], rate: 0.5}}}]}";
+  CHECK(times_of("0.7", slow, true) > times_of("0.7", slow, false));
+}
+
 TEST_CASE("an illegal action is refused, and changes nothing", "[env][collective-tuning]") {
   CollectiveTuningEnv env(
       setup_of("{fabric: ndv4, actions: stock-nccl, workload: {name: sweep, "
