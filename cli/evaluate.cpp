@@ -21,6 +21,7 @@
 #include "core/split.hpp"
 #include "core/tasks/run_tasks.hpp"
 #include "experiments/summary/train_dispatcher.hpp"
+#include "experiments/training/break_points.hpp"
 #include "experiments/training/choice_ranges.hpp"
 #include "experiments/training/training_page.hpp"
 #include "sim/tuners/pccl_tuner.hpp"
@@ -308,10 +309,11 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
     if (quiet) continue;
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
     const std::size_t count = places[i].policies.size();
-    print_out("{}: {} {} on {}, {} calls per seed\n{}{}\n", part.label, count,
+    const std::string points = break_points_text(done.back(), regimes);
+    print_out("{}: {} {} on {}, {} calls per seed\n{}{}\n{}", part.label, count,
               count == 1 ? "policy" : "policies", part.setup->fabric_label,
               done.back().runs.front().calls, evaluation_table(summaries),
-              decisions_text(summaries));
+              decisions_text(summaries), points.empty() ? "" : points + "\n");
   }
   if (!quiet) print_out("{}", dispatchers_text(policies));
   std::filesystem::create_directories(folder, error);

@@ -115,7 +115,7 @@ void OraclePolicy::begin_setup(const TuningSetup& setup) {
 void OraclePolicy::choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) {
   const Call& call = environment.next_call().call;
   const RegimeChain& chain = environment.chain();
-  const BestAction best = oracle_->best(call, setup().condition_of[chain.regime()], chain.moment());
+  const BestAction best = oracle_->best(call, environment.condition(), chain.moment());
   const std::size_t n = action.size();
   std::ranges::copy(actions().legal_actions(call.collective).subspan(best.index * n, n),
                     action.begin());

@@ -31,7 +31,8 @@ enum class ExpertKind : std::uint8_t {
   Svm,
   Table,
   Formula,
-  Tuner,  ///< the environment's first tuner, such as PCCL's dispatcher
+  Tuner,       ///< the environment's first tuner, such as PCCL's dispatcher
+  Experience,  ///< no expert: the best of the agent's own trials (agents/experts/experience.hpp)
 };
 
 struct ExpertOptions {
@@ -41,8 +42,8 @@ struct ExpertOptions {
   std::size_t threads = 1;  ///< threads for the simulation of the oracle's table
 };
 
-/// Makes an expert for environments of this setup. `notice` (may be empty) receives messages about
-/// slow parts.
+/// Makes an expert for environments of this setup, other than Experience. `notice` (may be empty)
+/// receives messages about slow parts.
 [[nodiscard]] std::unique_ptr<Expert> make_expert(
     const std::shared_ptr<const TuningSetup>& setup, const ExpertOptions& options,
     const std::function<void(const std::string&)>& notice);

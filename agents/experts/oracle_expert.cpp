@@ -53,7 +53,7 @@ std::shared_ptr<const OracleExpert::Cell> OracleExpert::cell(const Call& call,
 void OracleExpert::choose(const CollectiveTuningEnv& environment, Random& random,
                           std::span<std::int32_t> levels) {
   const Call& call = environment.next_call().call;
-  const auto known = cell(call, setup_->condition_of[environment.chain().regime()]);
+  const auto known = cell(call, environment.condition());
   const double drawn = random.uniform() * known->cumulative.back();
   const auto place = std::ranges::upper_bound(known->cumulative, drawn);
   const auto last = static_cast<std::ptrdiff_t>(known->actions.size()) - 1;

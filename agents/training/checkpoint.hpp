@@ -17,7 +17,9 @@ struct Checkpoint {
   std::uint64_t iteration = 0;  ///< iterations done
   PolicyWeights weights;
   AdamState adam;
-  std::string replay{};  ///< ReplayMemory::bytes; empty without DQN and after the last iteration
+  /// ReplayMemory::bytes of DQN, or TrainingExperience::bytes; empty without either, and after the
+  /// last iteration.
+  std::string replay{};
 
   friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/parallel.hpp"
+#include "env/tuning/size_class.hpp"
 
 namespace cclgym {
 
@@ -39,6 +40,12 @@ class Player {
   }
 
  private:
+  [[nodiscard]] const CollectiveTuningEnv& tuning() const {
+    const auto* tuning = dynamic_cast<const CollectiveTuningEnv*>(&environment_);
+    if (tuning == nullptr) throw std::logic_error("collect: experience is of CollectiveTuning-v0");
+    return *tuning;
+  }
+
   void begin() {
     environment_.reset(random_(), buffers_.view());
     runner_.start();
@@ -48,7 +55,7 @@ class Player {
   // Feeds the observation; returns the critic's estimate.
   float look() {
     runner_.observe(buffers_.observation);
-    prior_ = options_.prior ? value_prior(environment_) : 0.0F;
+    prior_ = value_prior(environment_, options_.prior);
     return runner_.value(prior_);
   }
 
@@ -69,9 +76,19 @@ class Player {
     start_ = false;
     rollout_.log_probability[row] = static_cast<float>(decide(row));
 
+    Experience::Trial trial;
+    if (slot_.experience != nullptr) {
+      trial = {.call_class = static_cast<std::uint32_t>(size_class(tuning().next_call().call)),
+               .action = slot_.experience->code(action_),
+               .explored = explored_};
+    }
     levels_to_action(environment_.spec().action_space, action_);
     const StepOutcome outcome = environment_.step(action_, buffers_.view());
     rollout_.reward[row] = static_cast<float>(outcome.reward);
+    if (slot_.experience != nullptr) {
+      trial.reward = outcome.reward;
+      slot_.notes.add(trial);
+    }
     rollout_.done[row] = outcome.done() ? 1 : 0;
     rollout_.terminated[row] = outcome.terminated ? 1 : 0;
     if (!outcome.done()) return;
@@ -85,9 +102,11 @@ class Player {
     const RolloutShape& shape = rollout_.shape;
     const std::span<std::int32_t> levels = row_of(rollout_.levels, row, shape.levels.size());
     const std::span<std::uint8_t> masks = row_of(rollout_.masks, row, shape.mask_size());
+    explored_ = false;
+    if (options_.explored_share >= 0) return imitate(levels, masks);
     if (options_.epsilon >= 0) {
-      if (random_.uniform() < options_.epsilon) {
-        draw_levels(levels);
+      if (random_.uniform() < options_.epsilon && explore(levels)) {
+        explored_ = true;
       } else {
         (void)runner_.choose(masks_, nullptr, levels, {});
       }
@@ -108,6 +127,35 @@ class Player {
       std::ranges::copy(levels, action_.begin());
     } else {
       (void)runner_.choose(masks_, &random_, action_, {});
+    }
+    return runner_.log_probability(masks_, levels, masks);
+  }
+
+  // Draws an action to try. Returns false if there is a budget, and it is spent.
+  bool explore(std::span<std::int32_t> levels) {
+    if (slot_.experience == nullptr) {
+      draw_levels(levels);
+      return true;
+    }
+    double weight = 1;
+    if (options_.entropy > 0) {
+      weight = exploration_weight(options_.exploration, environment_, options_.entropy) /
+               options_.entropy;
+    }
+    return slot_.experience->propose(tuning().next_call().call, masks_, slot_.notes, slot_.sharing,
+                                     weight, random_, levels);
+  }
+
+  // Labels a row with the best action so far, or with the one that is tried, if it is the first.
+  double imitate(std::span<std::int32_t> levels, std::span<std::uint8_t> masks) {
+    if (slot_.experience == nullptr) throw std::logic_error("collect: there is no experience");
+    explored_ = random_.uniform() < options_.explored_share && explore(action_);
+    if (!explored_) (void)runner_.choose(masks_, &random_, action_, {});
+    const auto best = slot_.experience->best(tuning().next_call().call);
+    if (best) {
+      std::ranges::copy(*best, levels.begin());
+    } else {
+      std::ranges::copy(action_, levels.begin());
     }
     return runner_.log_probability(masks_, levels, masks);
   }
@@ -137,6 +185,7 @@ class Player {
   std::vector<std::int32_t> action_;
   std::vector<std::uint8_t> legal_;
   bool start_ = true;
+  bool explored_ = false;  ///< true if the action is a trial
   float prior_ = 0;
 };
 

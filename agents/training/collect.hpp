@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "agents/experts/experience.hpp"
 #include "agents/experts/expert.hpp"
 #include "agents/network/policy_network.hpp"
 #include "agents/network/rollout.hpp"
@@ -17,6 +18,9 @@ namespace cclgym {
 struct CollectSlot {
   std::unique_ptr<Environment> environment;
   Expert* expert = nullptr;
+  const Experience* experience = nullptr;  ///< earlier trials on this machine; may be null
+  std::size_t sharing = 1;                 ///< slots that explore for this experience
+  Experience::Notes notes{};               ///< trials of this rollout, if there is experience
 };
 
 struct CollectOptions {
@@ -28,7 +32,11 @@ struct CollectOptions {
   /// DQN: fraction of the calls with random legal levels; the others take the policy's likeliest
   /// levels. Negative without DQN: levels are drawn.
   double epsilon = -1;
-  bool prior = true;  ///< true if the critic has value_prior; otherwise the prior is 0
+  /// Imitation of the slots' experience: rows are labelled with its best action. This fraction of
+  /// the calls is explored, as far as the budget allows; the policy plays the others. Negative
+  /// without imitation.
+  double explored_share = -1;
+  ValuePrior prior = ValuePrior::Programs;
   /// Rules that fill rollout.entropy; calls that match none of them get `entropy`. May be empty.
   std::span<const ExplorationRule> exploration{};
   double entropy = 0;

@@ -63,11 +63,13 @@ class Reader {
   const std::vector<OptionSpec>& specs_;
 };
 
-std::shared_ptr<const TrainingEnvironment> read_environment(const Reader& reader) {
+// `reward` takes the place of the options' own, unless it is null.
+std::shared_ptr<const TrainingEnvironment> read_environment(const Reader& reader,
+                                                            const YamlValue& reward = {}) {
   const YamlValue name = reader.value("environment");
   const SourceLocation where = name.location();
   return std::make_shared<const TrainingEnvironment>(reader.text("environment"),
-                                                     reader.value("options"), where);
+                                                     reader.value("options"), where, reward);
 }
 
 // Throws unless two environments have the same observations and actions, as a policy needs.
@@ -106,7 +108,7 @@ void read_curriculum(const Reader& reader, TrainConfig& config) {
 void read_parts(const Reader& reader, TrainConfig& config) {
   for (const YamlValue& item : read_items(reader.value("train"), reader.spec("train"))) {
     const Reader part(item, training_part_options(), "environment", config.file);
-    config.parts.push_back({.environment = read_environment(part),
+    config.parts.push_back({.environment = read_environment(part, reader.value("reward")),
                             .from = part.count("from"),
                             .until = part.count("until"),
                             .disagreement = part.real("disagreement")});
@@ -230,6 +232,33 @@ void read_dqn(const Reader& reader, TrainConfig& config) {
   }
 }
 
+// Names are none, bounds, programs, false and true.
+ValuePrior prior_named(std::size_t name) {
+  constexpr ValuePrior kPriors[] = {ValuePrior::None, ValuePrior::Bounds, ValuePrior::Programs,
+                                    ValuePrior::None, ValuePrior::Programs};
+  return kPriors[name];
+}
+
+void read_budget(const Reader& reader, TrainConfig& config) {
+  const bool imitates =
+      config.warm_start.iterations > 0 && config.warm_start.expert == ExpertKind::Experience;
+  const YamlValue given = reader.value("budget");
+  if (given.is_null() && !imitates) return;
+  const Reader budget = reader.inner("budget", budget_options(), config.file);
+  const bool tunes = std::ranges::all_of(
+      config.parts, [](const TrainingPart& part) { return part.environment->setup() != nullptr; });
+  if (!tunes || (!imitates && config.algorithm != Algorithm::Dqn)) {
+    throw UserError(given.location(),
+                    "a budget of exploration needs environments CollectiveTuning-v0, and algorithm "
+                    "dqn or warm_start with expert experience");
+  }
+  config.budget = {.samples = budget.count("samples"),
+                   .cap = budget.count("cap"),
+                   .contenders = budget.real("contenders"),
+                   .rule = read_flag(budget.value("rule"), budget.spec("rule")),
+                   .prior = budget.real("prior")};
+}
+
 // Refuses programs that no environment of the training can run, and warns of those that only some
 // can. All environments name the same programs, because they have the same actions.
 void check_programs(TrainConfig& config) {
@@ -290,11 +319,12 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
   read_parts(reader, config);
   read_curriculum(reader, config);
   read_agent(reader, config);
-  config.value_prior = read_flag(reader.value("value_prior"), reader.spec("value_prior"));
+  config.value_prior = prior_named(reader.choice("value_prior"));
   config.algorithm = static_cast<Algorithm>(reader.choice("algorithm"));
   read_warm_start(reader, config);
   read_ppo(reader, config);
   read_dqn(reader, config);
+  read_budget(reader, config);
   const Reader trigger = reader.inner("trigger", trigger_options(), file);
   config.trigger = {.streams = trigger.count("streams"),
                     .calls = trigger.count("calls"),

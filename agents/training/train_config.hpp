@@ -4,10 +4,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agents/experts/experience.hpp"
 #include "agents/experts/expert.hpp"
 #include "agents/network/dqn.hpp"
 #include "agents/network/policy_weights.hpp"
@@ -79,7 +81,9 @@ struct TrainConfig {
   std::vector<TrainingPart> parts;
   std::vector<EvaluationPart> evaluation;
   PolicyShape layers;  ///< encoder, lstm, head, value
-  bool value_prior = true;
+  ValuePrior value_prior = ValuePrior::Programs;
+  /// Budget of exploration, with dqn and expert experience; nullopt: none.
+  std::optional<ExplorationBudget> budget{};
   std::array<int, kFeatureGroups> features_from{};  ///< first iteration of each group of features
   WarmStartOptions warm_start;
   Algorithm algorithm = Algorithm::Ppo;
@@ -100,6 +104,11 @@ struct TrainConfig {
   [[nodiscard]] std::string agent_name() const {
     return algorithm == Algorithm::Dqn ? "dqn" : "lstm-ppo";
   }
+  /// True if the agent keeps its experience.
+  [[nodiscard]] bool remembers() const {
+    return budget.has_value() ||
+           (warm_start.iterations > 0 && warm_start.expert == ExpertKind::Experience);
+  }
   /// Groups of features that are on in an iteration.
   [[nodiscard]] FeatureGroups features_in(int iteration) const;
   [[nodiscard]] int iterations() const { return warm_start.iterations + ppo.iterations; }
@@ -117,6 +126,7 @@ struct TrainConfig {
 [[nodiscard]] const std::vector<OptionSpec>& warm_start_options();
 [[nodiscard]] const std::vector<OptionSpec>& ppo_options();
 [[nodiscard]] const std::vector<OptionSpec>& dqn_options();
+[[nodiscard]] const std::vector<OptionSpec>& budget_options();
 [[nodiscard]] const std::vector<OptionSpec>& trigger_options();
 
 /// Keys that a command line adds to a training file.

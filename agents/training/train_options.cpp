@@ -49,9 +49,17 @@ const std::vector<OptionSpec>& train_options() {
       mapping("agent", "sizes of the network"),
       mapping("warm_start", "behaviour cloning of an expert, before reinforcement learning"),
       {.name = "value_prior",
-       .kind = OptionKind::Flag,
-       .description = "true if the critic starts from the alpha-beta estimate",
-       .default_text = "true"},
+       .kind = OptionKind::Choice,
+       .description = "alpha-beta estimate from which the critic starts: that of the best program "
+                      "(also: true), that of bounds, or none (also: false)",
+       .default_text = "programs",
+       .choices = {"none", "bounds", "programs", "false", "true"}},
+      {.name = "reward",
+       .kind = OptionKind::Mapping,
+       .description = "reward of the environments of train, in place of their own"},
+      mapping("budget",
+              "budget of exploration by class of calls and algorithm, for dqn and for expert "
+              "experience; calls are explored without one if it is not given"),
       // The names are in the order of Algorithm.
       {.name = "algorithm",
        .kind = OptionKind::Choice,
@@ -72,9 +80,10 @@ const std::vector<OptionSpec>& train_options() {
        .min = 0,
        .max = 9e15,
        .default_text = "[1]"},
-      mapping("variants",
-              "by name: changed keys among agent, warm_start, value_prior, curriculum, algorithm, "
-              "ppo, dqn, trigger and seeds"),
+      mapping(
+          "variants",
+          "by name: changed keys among agent, warm_start, value_prior, reward, budget, curriculum, "
+          "algorithm, ppo, dqn, trigger and seeds"),
       {.name = "variant", .description = "name of the variant to train; same as --variant"},
       {.name = "start_from",
        .description =
@@ -86,9 +95,9 @@ const std::vector<OptionSpec>& train_options() {
 
 const std::vector<OptionSpec>& variant_options() {
   static const std::vector<OptionSpec> specs = [] {
-    constexpr std::string_view kChangeable[] = {"agent",      "warm_start", "value_prior",
-                                                "curriculum", "algorithm",  "ppo",
-                                                "dqn",        "trigger",    "seeds"};
+    constexpr std::string_view kChangeable[] = {"agent",  "warm_start", "value_prior", "reward",
+                                                "budget", "curriculum", "algorithm",   "ppo",
+                                                "dqn",    "trigger",    "seeds"};
     std::vector<OptionSpec> list;
     for (const OptionSpec& spec : train_options()) {
       if (std::ranges::find(kChangeable, spec.name) != std::end(kChangeable)) list.push_back(spec);
@@ -165,7 +174,7 @@ const std::vector<OptionSpec>& warm_start_options() {
        .kind = OptionKind::Choice,
        .description = "expert whose choices are learned",
        .default_text = "oracle",
-       .choices = {"oracle", "svm", "table", "formula", "tuner"}},
+       .choices = {"oracle", "svm", "table", "formula", "tuner", "experience"}},
       count("iterations", "number of rollouts; 0: no warm start", 0, "60"),
       real("temperature",
            "for the oracle: scale of how much worse than the best an action may be, as a fraction "
@@ -215,6 +224,30 @@ const std::vector<OptionSpec>& dqn_options() {
             "64"),
       real("epsilon", "fraction of random actions, which falls from 1 to this value by the middle",
            1, "0.05"),
+  };
+  return specs;
+}
+
+const std::vector<OptionSpec>& budget_options() {
+  static const std::vector<OptionSpec> specs{
+      count("samples",
+            "samples of each class of calls and algorithm, before exploration narrows to the "
+            "algorithms that are nearly the best; 0: all actions are drawn alike",
+            0, "50"),
+      count("cap", "hard cap of the explored calls of a class; 0: none", 0, "0"),
+      real("contenders",
+           "largest difference between the best reward of an algorithm and that of its class with "
+           "which it is still explored",
+           1e6, "0.1"),
+      {.name = "rule",
+       .kind = OptionKind::Flag,
+       .description = "true if a class begins with the rule of thumb: Tree with LL below 16 KiB, "
+                      "Ring with LL128 below 1 MiB, then Ring with Simple",
+       .default_text = "true"},
+      real("prior",
+           "temperature with which the alpha-beta estimate of an algorithm reduces its samples, to "
+           "a fifth at least; 0: not at all",
+           1e6, "0.5"),
   };
   return specs;
 }

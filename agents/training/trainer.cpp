@@ -11,6 +11,7 @@
 
 #include "agents/training/learned_policy.hpp"
 #include "agents/training/metrics.hpp"
+#include "agents/training/training_experience.hpp"
 #include "core/error.hpp"
 
 namespace cclgym {
@@ -93,12 +94,9 @@ class Trainer {
         kit_(kit),
         state_(std::move(state)),
         cpu_before_s_(cpu_s - cpu_now_s()) {
-    if (state_.replay.empty()) return;
-    if (dqn()) {
-      memory_.emplace(static_cast<std::size_t>(config_.dqn.replay), rollout_shape(1, 1));
-      if (!memory_->restore(state_.replay)) {
-        throw UserError("the checkpoint has the replay memory of another training");
-      }
+    if (config_.remembers()) experience_.emplace(config_, state_.weights.shape.levels);
+    if (!state_.replay.empty() && (dqn() || experience_) && !restore()) {
+      throw UserError("the checkpoint has the replay memory of another training");
     }
     state_.replay.clear();
   }
@@ -122,8 +120,21 @@ class Trainer {
   // State that is kept between iterations. The last one needs no replay memory.
   [[nodiscard]] Checkpoint state() const {
     Checkpoint state = state_;
-    if (memory_ && !ended()) state.replay = memory_->bytes();
+    if (ended()) return state;
+    if (memory_) state.replay = memory_->bytes();
+    if (experience_) state.replay = experience_->bytes(state.replay);
     return state;
+  }
+
+  [[nodiscard]] bool restore_memory(std::string_view bytes) {
+    memory_.emplace(static_cast<std::size_t>(config_.dqn.replay), rollout_shape(1, 1));
+    return memory_->restore(bytes);
+  }
+  [[nodiscard]] bool restore() {
+    if (!experience_) return restore_memory(state_.replay);
+    std::string memory;
+    if (!experience_->restore(state_.replay, memory)) return false;
+    return memory.empty() || restore_memory(memory);
   }
 
   [[nodiscard]] RolloutShape rollout_shape(std::size_t environments, std::size_t steps) const {
@@ -148,20 +159,25 @@ class Trainer {
       state_.adam = initial_adam_state(state_.weights);  // moments differ between losses
     }
     std::vector<const TrainingPart*> taken;
-    std::vector<CollectSlot> slots = kit_.take_slots(state_.iteration, cloning(), taken);
+    const bool imitates = cloning() && config_.warm_start.expert == ExpertKind::Experience;
+    std::vector<CollectSlot> slots =
+        kit_.take_slots(state_.iteration, cloning() && !imitates, taken);
+    if (experience_) experience_->lend(taken, slots);
     const auto steps = static_cast<std::size_t>(config_.ppo.steps);
     Rollout rollout(rollout_shape(slots.size(), steps));
     // The share of the expert's calls falls to 0 by the middle of the warm start.
     const double share = report.warm_start ? std::max(0.0, 1 - 2 * progress()) : -1;
     collect(std::make_shared<const PolicyNetwork>(state_.weights), slots,
             {.seed = Random::stream(state_.seed, {kRollout, state_.iteration})(),
-             .expert_share = share,
+             .expert_share = imitates ? -1 : share,
              .epsilon = dqn() ? std::max(config_.dqn.epsilon, 1 - 2 * progress()) : -1,
+             .explored_share = imitates ? 1 - progress() : -1,
              .prior = config_.value_prior,
              .exploration = config_.ppo.exploration,
              .entropy = config_.ppo.entropy,
              .threads = threads_},
             rollout);
+    if (experience_) experience_->keep(taken, slots);
     kit_.keep_slots(std::move(slots), taken);
     estimate_advantages(rollout, config_.ppo.gamma, config_.ppo.lambda);
     const double sum = std::accumulate(rollout.reward.begin(), rollout.reward.end(), 0.0);
@@ -260,6 +276,7 @@ class Trainer {
   Checkpoint state_;  ///< without the replay memory
   double cpu_before_s_ = 0;
   std::optional<ReplayMemory> memory_;
+  std::optional<TrainingExperience> experience_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "core/random.hpp"
 #include "env/registry.hpp"
+#include "env/tuning/action_prior.hpp"
 
 namespace cclgym {
 
@@ -12,14 +13,19 @@ namespace {
 
 constexpr std::string_view kTuning = "CollectiveTuning-v0";
 
+std::shared_ptr<const TuningSetup> setup_with(const YamlValue& options, const YamlValue& reward) {
+  if (reward.is_null()) return read_tuning_setup(options);
+  return read_tuning_setup(options, AlgorithmLibrary::shipped(), &reward);
+}
+
 }  // namespace
 
 TrainingEnvironment::TrainingEnvironment(std::string name, const YamlValue& options,
-                                         const SourceLocation& where)
+                                         const SourceLocation& where, const YamlValue& reward)
     : name_(std::move(name)),
       options_(options),
       where_(where),
-      setup_(name_ == kTuning ? read_tuning_setup(options) : nullptr),
+      setup_(name_ == kTuning ? setup_with(options, reward) : nullptr),
       spec_(make()->spec()) {}
 
 std::unique_ptr<Environment> TrainingEnvironment::make() const {
@@ -83,11 +89,31 @@ void levels_to_action(const Space& space, std::span<std::int32_t> levels) {
   for (std::size_t i = 0; i < levels.size(); ++i) levels[i] += space.dimensions()[i].start;
 }
 
-float value_prior(const Environment& environment) {
+namespace {
+
+bool rewards_times(const CollectiveTuningEnv& environment) {
+  const RewardKind kind = environment.setup().reward.kind;
+  return kind == RewardKind::NegativeTime || kind == RewardKind::AlphaBeta;
+}
+
+}  // namespace
+
+float value_prior(const Environment& environment, ValuePrior kind) {
   const auto* tuning = dynamic_cast<const CollectiveTuningEnv*>(&environment);
-  if (tuning == nullptr) return 0;
-  const FabricFeatures& fabric = tuning->setup().fabric;
-  const Call& call = tuning->next_call().call;
+  if (tuning == nullptr || kind == ValuePrior::None) return 0;
+  return kind == ValuePrior::Bounds ? prior_of_bounds(*tuning) : prior_of_programs(*tuning);
+}
+
+float prior_of_programs(const CollectiveTuningEnv& environment) {
+  const ActionPrior::Times times = environment.setup().prior->times(environment.next_call().call);
+  if (times.best_s <= 0 || times.default_s <= 0) return prior_of_bounds(environment);
+  if (rewards_times(environment)) return static_cast<float>(-times.best_s * 1e6);
+  return static_cast<float>(portable_log(times.default_s / times.best_s));
+}
+
+float prior_of_bounds(const CollectiveTuningEnv& environment) {
+  const FabricFeatures& fabric = environment.setup().fabric;
+  const Call& call = environment.next_call().call;
   const double alpha_s = prior_alpha_s(fabric);
   if (fabric.rank_rate_Bps <= 0 || alpha_s <= 0 || fabric.diameter <= 0) return 0;
   const double passes = call.collective == CollectiveKind::AllReduce ? 2 : 1;
@@ -96,17 +122,14 @@ float value_prior(const Environment& environment) {
   double default_s = passes * (ranks - 1) * (alpha_s + bytes / ranks / fabric.rank_rate_Bps);
   double best_s =
       passes * (fabric.diameter * alpha_s + fabric.inverse_bisection_s_per_B * bytes / ranks);
-  if (const CollectiveFront* front = tuning->setup().actions->front(call.collective)) {
+  if (const CollectiveFront* front = environment.setup().actions->front(call.collective)) {
     best_s = front->points[front->best(bytes, alpha_s)].time_s(bytes, alpha_s);
     // NCCL's AllToAll sends directly, without steps.
     if (call.collective == CollectiveKind::AllToAll) {
       default_s = alpha_s + fabric.direct_s_per_B * bytes;
     }
   }
-  const RewardKind kind = tuning->setup().reward.kind;
-  if (kind == RewardKind::NegativeTime || kind == RewardKind::AlphaBeta) {
-    return static_cast<float>(-best_s * 1e6);
-  }
+  if (rewards_times(environment)) return static_cast<float>(-best_s * 1e6);
   return static_cast<float>(portable_log(std::max(1.0, default_s / best_s)));
 }
 

@@ -17,7 +17,9 @@ namespace cclgym {
 class TrainingEnvironment {
  public:
   /// `options` are those of make_environment. Throws UserError at the location of the mistake.
-  TrainingEnvironment(std::string name, const YamlValue& options, const SourceLocation& where);
+  /// `reward` is a reward of CollectiveTuning-v0 in place of the options' own; null: none.
+  TrainingEnvironment(std::string name, const YamlValue& options, const SourceLocation& where,
+                      const YamlValue& reward = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const EnvironmentSpec& spec() const { return spec_; }
@@ -56,14 +58,30 @@ class EnvironmentMasks : public ConditionalMasks {
 /// Converts levels, which count from 0, to the values of an action space, in place.
 void levels_to_action(const Space& space, std::span<std::int32_t> levels);
 
-/// Prior of the critic, in units of the reward: ln(time of NCCL's ring / time of the best program)
-/// for the next call. Both times are given by SCCL's T = S alpha + (R / C) L beta (SCCL sections
-/// 2.4, 12.3). The ring takes p - 1 steps and moves (p - 1) / p of the data per pass (AllReduce has
-/// two passes). The best program is the best of the synthesised programs among the actions, each
-/// with its own S and R / C; direct sends of one step then take the place of the ring in AllToAll.
-/// Without synthesised programs, the best program takes a_l steps and b_l L of an AllGather. For
-/// rewards that are times, the prior is -T of the best program, us. It is 0 for other environments,
-/// or if a figure is missing.
-[[nodiscard]] float value_prior(const Environment& environment);
+/// Estimate from which the critic starts.
+enum class ValuePrior : std::uint8_t {
+  None,      ///< 0
+  Bounds,    ///< prior_of_bounds
+  Programs,  ///< prior_of_programs
+};
+/// Prior of the critic for the next call, in units of the reward; 0 for other environments than
+/// CollectiveTuning-v0, or if a figure is missing.
+[[nodiscard]] float value_prior(const Environment& environment, ValuePrior kind);
+
+/// max over the legal actions of V_prior(s, a), where V_prior(s, a) = -[S(a) alpha + (R(a) / C(a))
+/// bytes beta] with each program's own S, R and C (ActionPrior; SCCL section 12.3). The critic
+/// estimates V(s), the value of a policy that tends to the best action, so it starts from the
+/// maximum. For rewards that are times it is -T of that action, us, otherwise ln(T of the default /
+/// T of that action). If actions have no estimates, it is prior_of_bounds.
+[[nodiscard]] float prior_of_programs(const CollectiveTuningEnv& environment);
+
+/// Earlier prior: ln(time of NCCL's ring / time of the best program) for the next call. Both times
+/// are given by SCCL's T = S alpha + (R / C) L beta (SCCL sections 2.4, 12.3). The ring takes p - 1
+/// steps and moves (p - 1) / p of the data per pass (AllReduce has two passes). The best program is
+/// the best of the synthesised programs among the actions, each with its own S and R / C; direct
+/// sends of one step then take the place of the ring in AllToAll. Without synthesised programs, the
+/// best program takes a_l steps and b_l L of an AllGather. For rewards that are times, the prior is
+/// -T of the best program, us.
+[[nodiscard]] float prior_of_bounds(const CollectiveTuningEnv& environment);
 
 }  // namespace cclgym

@@ -17,7 +17,9 @@ TrainingKit::TrainingKit(const TrainConfig& config, std::size_t threads, Notice 
 void TrainingKit::prepare(std::size_t threads) {
   const std::size_t later = std::exchange(threads_, threads);
   for (const TrainingPart& part : config_.parts) {
-    if (config_.warm_start.iterations > 0) (void)expert_of(part);
+    if (config_.warm_start.iterations > 0 && config_.warm_start.expert != ExpertKind::Experience) {
+      (void)expert_of(part);
+    }
     if (part.disagreement != 1) (void)weights_of(part);
   }
   for (const EvaluationPart& part : config_.evaluation) {

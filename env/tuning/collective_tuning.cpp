@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
+#include "env/tuning/size_class.hpp"
 #include "sim/noise/noise_random.hpp"
 
 namespace cclgym {
@@ -110,17 +111,25 @@ void CollectiveTuningEnv::reset(std::optional<std::uint64_t> seed, const YamlVal
   write(out);
 }
 
-double CollectiveTuningEnv::default_time_s(std::size_t condition) {
-  return timer_.time(next_.call, oracle_.reference(next_.call), condition, chain_.moment()).time_s;
+// Configuration with which the reward compares: that of the default, unless the setup names another
+// tuner and it chooses for the call.
+PlainConfig CollectiveTuningEnv::rewarded_config() {
+  const PlainConfig reference = oracle_.reference(next_.call);
+  if (!setup_->reward_over) return reference;
+  return oracle_.choice(next_.call, *setup_->reward_over).value_or(reference);
 }
 
-// Time with which the reward compares: that of the default, unless the setup names another tuner
-// and it chooses for the call.
-double CollectiveTuningEnv::rewarded_time_s(std::size_t condition) {
-  if (!setup_->reward_over) return default_time_s(condition);
-  const auto config = oracle_.choice(next_.call, *setup_->reward_over);
-  if (!config) return default_time_s(condition);
-  return timer_.time(next_.call, *config, condition, chain_.moment()).time_s;
+// Times of the default: with the noise of this call, with its own, and without noise. Returns the
+// default's time with the noise of this call, which is in info even if `over` names another tuner.
+double CollectiveTuningEnv::time_default(std::size_t condition) {
+  const auto time_s = [&](const PlainConfig& config, std::size_t in, std::uint16_t moment) {
+    return timer_.time(next_.call, config, in, moment).time_s;
+  };
+  const PlainConfig config = rewarded_config();
+  input_.paired_s = time_s(config, condition, chain_.moment()) * chain_.factor();
+  input_.default_s = time_s(config, condition, chain_.other_moment()) * chain_.other_factor();
+  if (setup_->reward.tail_weight > 0) input_.typical_s = time_s(config, 0, 0);
+  return time_s(oracle_.reference(next_.call), condition, chain_.moment()) * chain_.factor();
 }
 
 void CollectiveTuningEnv::show(const FeatureGroups& groups) {
@@ -157,12 +166,9 @@ void CollectiveTuningEnv::bound_costs(const Call& call, int steps) {
     input_.least_beta_s = front->min_s_per_B * bytes;
     return;
   }
-  const FabricFeatures& fabric = setup_->fabric;
-  // AllReduce is a ReduceScatter and an AllGather (SCCL); a chunk of AllGather is the contribution
-  // of one GPU.
-  const double passes = call.collective == CollectiveKind::AllReduce ? 2 : 1;
-  input_.least_steps = passes * fabric.diameter;
-  input_.least_beta_s = passes * fabric.inverse_bisection_s_per_B * bytes / fabric.ranks;
+  const CollectiveBounds bounds = collective_bounds(setup_->fabric, call.collective, bytes);
+  input_.least_steps = bounds.steps;
+  input_.least_beta_s = bounds.data_s;
 }
 
 StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
@@ -175,7 +181,7 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
                                     setup_->actions->describe(action), to_string(call.collective),
                                     setup_->fabric_label, setup_->actions->misfit(call, action)));
   }
-  const std::size_t condition = setup_->condition_of[chain_.regime()];
+  const std::size_t condition = this->condition();
   done_.call = call;
   done_.config = config_of(action, legal);
   const TimedCall expected = timer_.time(call, done_.config);
@@ -191,9 +197,11 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
   out.info[InfoOracle] =
       setup_->oracle ? oracle_.best(call, condition, chain_.moment()).time_s * chain_.factor() * 1e6
                      : kNoInfo;
-  const double default_s = default_time_s(condition) * chain_.factor();
-  input_.default_s = rewarded_time_s(condition) * chain_.factor();
+  const double default_s = time_default(condition);
   input_.time_s = done_.time_s;
+  input_.call_class = size_class(call);
+  if (setup_->rewarded_nics)
+    input_.fan_out = setup_->rewarded_nics->shares(call, done_.config).fan_out();
   input_.expected_s = done_.expected_s;
   bound_costs(call, expected.steps);
   input_.context = next_.context;

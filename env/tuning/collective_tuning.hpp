@@ -31,6 +31,8 @@ struct IdleProgram {
   [[nodiscard]] std::string message() const;
 };
 
+class ActionPrior;
+
 /// Constant part of the environment, read once and shared by any number of copies in any threads.
 struct TuningSetup {
   std::string fabric_label;
@@ -38,19 +40,23 @@ struct TuningSetup {
   FabricFeatures fabric;
   NoiseRegimes regimes;
   std::vector<std::size_t> condition_of;  ///< index into site->conditions, by regime
-  YamlValue workload;                     ///< input of read_workload
+  /// The same for calls during which the job computes; equal to condition_of if that costs nothing.
+  std::vector<std::size_t> overlapped_of;
+  YamlValue workload;  ///< input of read_workload
   std::shared_ptr<const TuningActions> actions;
   std::shared_ptr<const FlatTuningActions> flat_actions;
   std::vector<IdleProgram> idle_programs{};
   RewardOptions reward;
-  int episode_calls = 0;  ///< 0: episodes do not end
-  int window = 0;         ///< number of recent calls in the observation
-  bool oracle = false;    ///< true if info has oracle_time_us
+  std::shared_ptr<ActionPrior> prior{};  ///< computes nothing until it is asked
+  int episode_calls = 0;                 ///< 0: episodes do not end
+  int window = 0;                        ///< number of recent calls in the observation
+  bool oracle = false;                   ///< true if info has oracle_time_us
   /// Tuner with whose time the reward compares; nullopt: the default.
   std::optional<std::size_t> reward_over{};
   bool action_features = false;  ///< true if the observation has (C, S, R) of synthesised schedules
   FeatureGroups feature_groups = kAllFeatures;
-  std::shared_ptr<NicCounters> nic_counters{};  ///< null: no features of backends and NICs
+  std::shared_ptr<NicCounters> nic_counters{};   ///< null: no features of backends and NICs
+  std::shared_ptr<NicCounters> rewarded_nics{};  ///< counters for the reward; null: not rewarded
   /// True if a step refuses an illegal action; false if the default then carries out the call.
   bool refuses_illegal_actions = true;
   std::shared_ptr<TimeCache> cache;
@@ -67,9 +73,10 @@ struct TuningSetup {
 /// Keys of the environment's options.
 [[nodiscard]] const std::vector<OptionSpec>& collective_tuning_options();
 /// Reads the options. Throws UserError at the location of the mistake.
-/// `library`: the algorithms that `programs` may name.
+/// `library`: the algorithms that `programs` may name. `reward`: replaces the options' own.
 [[nodiscard]] std::shared_ptr<const TuningSetup> read_tuning_setup(
-    const YamlValue& options, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
+    const YamlValue& options, const AlgorithmLibrary& library = AlgorithmLibrary::shipped(),
+    const YamlValue* reward = nullptr);
 /// Throws UserError at the first idle program that no fabric could run. One that only this machine
 /// excludes is no error: a policy moves between machines if their environments name the same
 /// programs.
@@ -121,6 +128,11 @@ class CollectiveTuningEnv : public Environment {
   void show(const FeatureGroups& groups);
   /// Workload::weigh.
   bool weigh(std::vector<double> weights) { return workload_->weigh(std::move(weights)); }
+  /// Condition of the next call: that of the regime, if the job computes during the call or not.
+  [[nodiscard]] std::size_t condition() const {
+    const auto& of = next_.context.overlaps ? setup_->overlapped_of : setup_->condition_of;
+    return of[chain_.regime()];
+  }
   /// State of the machine, hidden from policies.
   [[nodiscard]] const RegimeChain& chain() const { return chain_; }
   [[nodiscard]] TuningOracle& oracle() { return oracle_; }
@@ -128,8 +140,8 @@ class CollectiveTuningEnv : public Environment {
 
  private:
   void write(const StepBuffers& out) const;
-  [[nodiscard]] double default_time_s(std::size_t condition);
-  [[nodiscard]] double rewarded_time_s(std::size_t condition);
+  [[nodiscard]] PlainConfig rewarded_config();
+  [[nodiscard]] double time_default(std::size_t condition);
   void bound_costs(const Call& call, int steps);
   [[nodiscard]] PlainConfig config_of(std::span<const std::int32_t> action, bool legal);
 

@@ -189,6 +189,27 @@ double direct_sends_s_per_B(const Fabric& fabric, const CostModel& model) {
   return most;
 }
 
+CollectiveBounds collective_bounds(const FabricFeatures& fabric, CollectiveKind collective,
+                                   double bytes) {
+  const double rank_s = fabric.rank_rate_Bps > 0 ? bytes / fabric.rank_rate_Bps : 0;
+  const double others = static_cast<double>(fabric.ranks - 1) / fabric.ranks;
+  const double gathered_s = fabric.inverse_bisection_s_per_B * bytes / fabric.ranks;
+  switch (collective) {
+    case CollectiveKind::AllReduce:
+      return {2 * fabric.diameter, 2 * gathered_s};
+    case CollectiveKind::AllGather:
+    case CollectiveKind::ReduceScatter:
+      return {fabric.diameter, gathered_s};
+    case CollectiveKind::AllToNext:
+      return {1, rank_s};
+    case CollectiveKind::Broadcast:
+    case CollectiveKind::Reduce:
+      return {fabric.diameter, rank_s};
+    default:
+      return {fabric.diameter, others * rank_s};
+  }
+}
+
 double alpha_beta_time_s(const FabricFeatures& fabric, CollectiveKind collective, double bytes,
                          PlanShape shape, Protocol protocol) {
   const ProtocolFeatures& p = fabric.protocols[static_cast<std::size_t>(protocol)];

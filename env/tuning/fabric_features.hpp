@@ -73,6 +73,19 @@ enum class PlanShape : std::uint8_t { Ring, Tree };
 
 [[nodiscard]] FabricFeatures fabric_features(const Fabric& fabric, const CostModel& cost_model);
 
+/// Bounds for all programs of a collective: no program takes fewer steps, or moves the data of a
+/// call faster.
+struct CollectiveBounds {
+  double steps = 0;   ///< a_l; 0: not known
+  double data_s = 0;  ///< b_l L, s
+};
+/// SCCL's bounds (section 3.3): an AllGather or ReduceScatter takes the diameter, and its data the
+/// inverse bisection; an AllReduce twice that. Data of other collectives: the root of a Broadcast
+/// or Reduce passes on all bytes over its own links; a rank of an AllToAll, and the root of a
+/// Gather or Scatter, all but its own share; a rank of an AllToNext sends all bytes, in one step.
+[[nodiscard]] CollectiveBounds collective_bounds(const FabricFeatures& fabric,
+                                                 CollectiveKind collective, double bytes);
+
 /// Seconds per byte of an AllToAll on the busiest link if every rank sends its parts to all others
 /// along the fabric's routes.
 [[nodiscard]] double direct_sends_s_per_B(const Fabric& fabric, const CostModel& cost_model);

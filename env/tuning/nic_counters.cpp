@@ -47,6 +47,11 @@ bool normalise_shares(std::array<float, kCountedNics>& shares,
 
 }  // namespace
 
+double NicShares::fan_out() const {
+  const bool used = std::ranges::any_of(sent, [](float share) { return share > 0; });
+  return nics > 1 && used ? (nics / (1 + variance) - 1) / (nics - 1) : 0;
+}
+
 NicCounters::NicCounters(std::shared_ptr<const CallSite> site)
     : site_(std::move(site)), simulators_(site_->fabrics.size()) {}
 

@@ -24,6 +24,11 @@ struct NicShares {
   /// Variance over the NICs of both shares, relative to an equal share: 0 if all carry the same,
   /// n - 1 if one of n NICs carries everything (PCCL, figure 5).
   double variance = 0;
+
+  /// Spread of the bytes over the NICs, from 0 (one NIC carries everything, or there are fewer than
+  /// two NICs or no bytes) to 1 (all carry the same): (m - 1) / (n - 1), where m = n / (1 +
+  /// variance) is the number of equally used NICs with the same sum of squared shares.
+  [[nodiscard]] double fan_out() const;
 };
 
 /// Counts bytes along the routes of a program's messages. Shares do not depend on the size of a

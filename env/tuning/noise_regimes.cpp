@@ -9,6 +9,7 @@
 namespace cclgym {
 
 namespace embedded {
+extern const std::string_view regimes_cloud_faults;
 extern const std::string_view regimes_cloud_ib;
 extern const std::string_view regimes_jitter;
 extern const std::string_view regimes_slingshot;
@@ -146,8 +147,8 @@ const std::vector<OptionSpec>& measurement_options() {
 }
 
 const std::vector<std::string>& noise_regimes_names() {
-  static const std::vector<std::string> names{"none", "jitter", "cloud-ib", "stragglers",
-                                              "slingshot"};
+  static const std::vector<std::string> names{"none",       "jitter",    "cloud-ib",
+                                              "stragglers", "slingshot", "cloud-faults"};
   return names;
 }
 
@@ -163,18 +164,30 @@ NoiseRegimes read_noise_regimes(const YamlValue& value) {
   if (name == "cloud-ib") return read_mapping(parse_yaml(embedded::regimes_cloud_ib, name));
   if (name == "stragglers") return read_mapping(parse_yaml(embedded::regimes_stragglers, name));
   if (name == "slingshot") return read_mapping(parse_yaml(embedded::regimes_slingshot, name));
+  if (name == "cloud-faults") {
+    return read_mapping(parse_yaml(embedded::regimes_cloud_faults, name));
+  }
   throw UserError(value.location(),
                   unknown_name_message("noise regimes", name, noise_regimes_names()));
 }
 
 void RegimeChain::start(Random& random) {
+  begin(random);
   regime_ = draw(random, false);
   draw_call(random);
 }
 
 void RegimeChain::hold(std::size_t regime, Random& random) {
+  begin(random);
   regime_ = regime;
   draw_call(random);
+}
+
+// Starts the stream of the other call, from a copy of the episode's stream, which stays as it is.
+void RegimeChain::begin(Random& random) {
+  constexpr std::uint64_t kOther = 1;
+  Random copy = random;
+  other_ = Random::stream(copy(), {kOther});
 }
 
 void RegimeChain::advance(Random& random) {
@@ -203,8 +216,13 @@ std::size_t RegimeChain::draw(Random& random, bool other) const {
 
 void RegimeChain::draw_call(Random& random) {
   const int moments = regimes_->regimes[regime_].moments;
-  moment_ = static_cast<std::uint16_t>(moments > 1 ? random.integer(0, moments - 1) : 0);
+  const auto moment_in = [moments](Random& stream) {
+    return static_cast<std::uint16_t>(moments > 1 ? stream.integer(0, moments - 1) : 0);
+  };
+  moment_ = moment_in(random);
   factor_ = regimes_->measurement.draw(random);
+  other_moment_ = moment_in(other_);
+  other_factor_ = regimes_->measurement.draw(other_);
 }
 
 }  // namespace cclgym

@@ -48,7 +48,8 @@ struct NoiseRegimes {
 [[nodiscard]] const std::vector<OptionSpec>& regime_options();
 [[nodiscard]] const std::vector<OptionSpec>& measurement_options();
 
-/// Names of the shipped lists: "none", "jitter", "cloud-ib", "stragglers", "slingshot".
+/// Names of the shipped lists: "none", "jitter", "cloud-ib", "stragglers", "slingshot",
+/// "cloud-faults".
 [[nodiscard]] const std::vector<std::string>& noise_regimes_names();
 /// Reads one of these names, the path of a YAML file, or a mapping. Throws UserError at the
 /// location of the mistake.
@@ -74,15 +75,23 @@ class RegimeChain {
   [[nodiscard]] std::uint16_t moment() const { return moment_; }
   /// Factor on the simulated time of this call.
   [[nodiscard]] double factor() const { return factor_; }
+  /// Moment and factor of another call in the same regime: the default's, with which a reward
+  /// compares. They come from a stream of their own, so that calls do not depend on them.
+  [[nodiscard]] std::uint16_t other_moment() const { return other_moment_; }
+  [[nodiscard]] double other_factor() const { return other_factor_; }
 
  private:
   std::size_t draw(Random& random, bool other) const;
   void draw_call(Random& random);
+  void begin(Random& random);
 
   const NoiseRegimes* regimes_;
   std::size_t regime_ = 0;
   std::uint16_t moment_ = 0;
   double factor_ = 1;
+  Random other_{0};  ///< stream of the other call's noise
+  std::uint16_t other_moment_ = 0;
+  double other_factor_ = 1;
 };
 
 }  // namespace cclgym

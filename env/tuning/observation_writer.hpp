@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/random.hpp"
+#include "env/tuning/size_class.hpp"
 #include "env/tuning/tuning_observation.hpp"
 
 namespace cclgym {
@@ -20,17 +20,10 @@ inline constexpr const char* kMsccl = "MSCCLang";
 inline constexpr const char* kPccl = "PCCL";
 inline constexpr const char* kTeccl = "TE-CCL";
 
-inline constexpr std::size_t kSizeClasses = 40;  // powers of two up to a terabyte
 inline constexpr double kMostLogRatio = 4;
 
 // Gives the same bits on every platform, unlike the logarithm of the C library.
 [[nodiscard]] inline double log2_or_0(double value) { return value > 0 ? portable_log2(value) : 0; }
-
-// Class of calls of one collective and power of two of the size.
-[[nodiscard]] inline std::size_t size_class(const Call& call) {
-  const auto bit = static_cast<std::size_t>(std::bit_width(call.bytes | 1U) - 1);
-  return static_cast<std::size_t>(call.collective) * kSizeClasses + std::min(bit, kSizeClasses - 1);
-}
 
 // Describes features or writes their values; one list serves both.
 class TuningObservation::Writer {

@@ -1,8 +1,10 @@
-// SCCL's costs of any configuration, on the scale of the synthesised fronts.
+// SCCL's costs of any configuration: steps, and the time of its data on the busiest link.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <tuple>
+#include <vector>
 
 #include "env/tuning/collective_tuning.hpp"
 
@@ -12,6 +14,37 @@ namespace cclgym {
 struct PlanCosts {
   int steps = 0;                ///< S; 0: not known
   double rounds_per_chunk = 0;  ///< R / C; 0: not known
+};
+
+/// The same in units of time, for any program.
+struct PlanLoad {
+  double near_steps = 0;  ///< steps of the longest chain within nodes; 0 if not known
+  double far_steps = 0;   ///< its steps between nodes
+  double s_per_B = 0;     ///< time of the busiest link per byte of the call: (R / C) beta
+  [[nodiscard]] bool known() const { return near_steps + far_steps > 0; }
+};
+
+/// Measures programs on the graph of their messages: model hockney, in which flows carry the
+/// payload only. Not thread-safe.
+class PlanLoads {
+ public:
+  explicit PlanLoads(std::shared_ptr<const CallSite> site);
+
+  /// Load of a program with the channels and the NIC binding of a configuration; copies of a
+  /// program count as channels. Unknown if the configuration cannot run.
+  [[nodiscard]] const PlanLoad& load(CollectiveKind collective, const PlainConfig& config);
+
+ private:
+  [[nodiscard]] PlanLoad measure(CollectiveKind collective, const PlainConfig& config);
+
+  std::shared_ptr<const CallSite> site_;
+  /// By binding; created on first use.
+  struct Bound {
+    std::unique_ptr<Simulator> simulator;
+    FabricFeatures features;
+  };
+  std::vector<Bound> bound_;
+  std::map<std::tuple<CollectiveKind, int, int, int>, PlanLoad> known_;
 };
 
 /// Computes the costs of configurations on the fabric of a setup. Not thread-safe.
@@ -25,11 +58,8 @@ class PlanCostTable {
   [[nodiscard]] PlanCosts costs(CollectiveKind collective, const PlainConfig& config);
 
  private:
-  [[nodiscard]] PlanCosts measure(const CollectiveFront& front, const PlainConfig& config);
-
   std::shared_ptr<const TuningSetup> setup_;
-  std::unique_ptr<Simulator> simulator_;  ///< model hockney: flows carry the payload only
-  std::map<std::pair<CollectiveKind, std::pair<int, int>>, PlanCosts> known_;
+  PlanLoads loads_;
 };
 
 }  // namespace cclgym

@@ -54,7 +54,7 @@ TuningObservation::TuningObservation(const CallSite& site, const FabricFeatures&
       actions_(std::move(actions)),
       options_(options),
       past_(std::max(options.window, kLoadWindow)),
-      classes_(kSizeClasses * 10),
+      classes_(kCallClasses),
       backends_(actions_->options().tuners.size() + 1) {
   if (options_.counters) backend_times_.resize(classes_.size() * backends_);
   constexpr int kMostChannels = 32;

@@ -1,8 +1,9 @@
 // Rewards of a tuner.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,10 +15,11 @@
 namespace cclgym {
 
 enum class RewardKind : std::uint8_t {
-  LogSpeedup,    ///< ln(default time / time)
-  NegativeTime,  ///< -time, us
-  Rolling,       ///< LogSpeedup; its mean over the last W calls while the network is shared
-  Tail,       ///< LogSpeedup minus weight * ln(p99 / median) of the last 100 calls' time / expected
+  LogSpeedup,        ///< ln(default time / time); the default is another call, with its own noise
+  PairedLogSpeedup,  ///< the same with the noise of the call itself, which no real system knows
+  NegativeTime,      ///< -time, us
+  Rolling,    ///< LogSpeedup; its mean over the class's last W calls while the network is shared
+  Tail,       ///< LogSpeedup with a term for the tail
   AlphaBeta,  ///< -time with SCCL's bonuses for few steps and little data, us
   StepTime,   ///< ln(default time / time) of an iteration at its end, else 0
 };
@@ -25,9 +27,11 @@ enum class RewardKind : std::uint8_t {
 struct RewardOptions {
   RewardKind kind = RewardKind::LogSpeedup;
   int window = 10;            ///< W of Rolling
-  double tail_weight = 0.1;   ///< weight of Tail
+  double tail_weight = 0;     ///< weight of the term for the tail; 0.1 by default for Tail
   double alpha_weight = 0.1;  ///< lambda_alpha of AlphaBeta
   double beta_weight = 0.1;   ///< lambda_beta of AlphaBeta
+  double step_weight = 0;     ///< weight of the step's reward, in addition to that of its calls
+  double fan_out_weight = 0;  ///< weight of the bonus for bytes that are spread over NICs
   std::string over{};         ///< tuner whose time takes the place of the default; empty: default
   SourceLocation over_where{};
 };
@@ -41,13 +45,17 @@ struct RewardOptions {
 /// Result of a call, from which its reward is computed.
 struct RewardInput {
   double time_s = 0;
-  double default_s = 0;     ///< time of the default under the same conditions
-  double expected_s = 0;    ///< time of the same configuration without noise
-  int steps = 0;            ///< S of the configuration
-  double alpha_s = 0;       ///< latency of a step
-  double beta_s = -1;       ///< (R / C) L beta of the program; negative: not known
-  double least_steps = 0;   ///< a_l: minimum number of steps of any program
-  double least_beta_s = 0;  ///< b_l L: minimum time of any program to move its data
+  double default_s = 0;        ///< time of the default in the same condition, with its own noise
+  double paired_s = 0;         ///< time of the default with the noise of the call
+  double expected_s = 0;       ///< time of the same configuration without noise
+  double typical_s = 0;        ///< time of the default without noise; the scale of the tail
+  std::size_t call_class = 0;  ///< size_class of the call
+  int steps = 0;               ///< S of the configuration
+  double alpha_s = 0;          ///< latency of a step
+  double beta_s = -1;          ///< (R / C) L beta of the program; negative: not known
+  double least_steps = 0;      ///< a_l: minimum number of steps of any program
+  double least_beta_s = 0;     ///< b_l L: minimum time of any program to move its data
+  double fan_out = 0;          ///< NicShares::fan_out of the call
   bool shared_network = false;
   CallContext context{};
 };
@@ -57,6 +65,7 @@ class TuningReward {
  public:
   static constexpr int kMostWindow = 1000;
   static constexpr std::size_t kTailCalls = 100;
+  static constexpr std::size_t kLeastTailCalls = 20;
 
   explicit TuningReward(const RewardOptions& options);
 
@@ -65,17 +74,33 @@ class TuningReward {
   [[nodiscard]] double reward(const RewardInput& input);
 
  private:
-  [[nodiscard]] double rolling(double log_speedup, bool shared);
-  [[nodiscard]] double tail(double ratio);
+  /// The last values of each class of calls.
+  class ClassWindows {
+   public:
+    /// No memory if `size` is 0.
+    explicit ClassWindows(std::size_t size);
+    void start();
+    void add(std::size_t call_class, double value);
+    /// Values in the order of their ring buffer.
+    [[nodiscard]] std::span<const double> values(std::size_t call_class) const;
+
+   private:
+    std::size_t size_;
+    std::vector<double> values_;        ///< [kCallClasses x size]
+    std::vector<std::uint64_t> count_;  ///< by class
+  };
+
+  [[nodiscard]] double call_reward(const RewardInput& input);
+  [[nodiscard]] double rolling(const RewardInput& input);
+  [[nodiscard]] double tail(const RewardInput& input);
   [[nodiscard]] double alpha_beta(const RewardInput& input) const;
-  [[nodiscard]] double step_time(const RewardInput& input);
+  [[nodiscard]] double step_reward(const RewardInput& input);
 
   RewardOptions options_;
-  std::vector<double> recent_;  ///< ring buffer of log speedups
-  std::size_t recent_count_ = 0;
-  std::array<double, kTailCalls> ratios_{};  ///< ring buffer of time / expected
-  std::array<double, kTailCalls> sorted_{};
-  std::size_t ratio_count_ = 0;
+  bool in_us_;           ///< true if rewards are times, false if they are logarithms
+  ClassWindows recent_;  ///< log speedups
+  ClassWindows times_;   ///< time / typical time
+  std::vector<double> sorted_;
   /// Time reached by the compute and communication streams in the iteration, s.
   struct Streams {
     double compute_s = 0;

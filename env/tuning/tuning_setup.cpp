@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
+#include "env/tuning/action_prior.hpp"
 #include "env/tuning/collective_tuning.hpp"
 #include "sim/call/config_options.hpp"
 #include "sim/tuners/named_programs.hpp"
@@ -43,6 +44,12 @@ const std::vector<OptionSpec>& collective_tuning_options() {
       {.name = "cost_model",
        .description = "parameter set, or a file relative to this one",
        .default_text = "auto"},
+      {.name = "engine",
+       .kind = OptionKind::Choice,
+       .description = "engine that times calls: flow, or the reference simgrid, which simulates "
+                      "every time in full, one after the other",
+       .default_text = "flow",
+       .choices = {"flow", "simgrid"}},
       {.name = "workload",
        .kind = OptionKind::Mapping,
        .description = "workload: a name, or a mapping",
@@ -50,9 +57,17 @@ const std::vector<OptionSpec>& collective_tuning_options() {
       {.name = "noise",
        .kind = OptionKind::Mapping,
        .description =
-           "regimes of the machine: none, jitter, cloud-ib, stragglers, slingshot, a file, or a "
-           "mapping",
+           "regimes of the machine: none, jitter, cloud-ib, stragglers, slingshot, cloud-faults, a "
+           "file, or a mapping",
        .default_text = "none"},
+      {.name = "overlap_rate",
+       .kind = OptionKind::Real,
+       .description = "share of the thread blocks' rates that a call keeps while the job computes "
+                      "during it (calls that overlap); 1: computing costs calls nothing",
+       .min = 0,
+       .max = 1,
+       .exclusive_min = true,
+       .default_text = "1"},
       {.name = "actions",
        .kind = OptionKind::Choice,
        .description = "name of the action profile, which has the knobs",
@@ -239,7 +254,8 @@ void add_programs_of_tuners(const std::vector<std::string>& names, TunerSite sit
 }  // namespace
 
 std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
-                                                     const AlgorithmLibrary& library) {
+                                                     const AlgorithmLibrary& library,
+                                                     const YamlValue* reward) {
   const YamlValue mapping = options.is_null() ? parse_yaml("{}", "") : options;
   check_keys(mapping, collective_tuning_options(), "CollectiveTuning-v0");
   const auto value = [&](std::string_view key) { return option_value(mapping, spec_of(key)); };
@@ -261,12 +277,21 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
   if (site->fabrics.front()->ranks() < 2) {
     throw UserError(value("fabric").location(), "a fabric of one GPU has no collectives");
   }
+  site->engine = spec_of("engine").choices[read_choice(value("engine"), spec_of("engine"))];
   site->machine_seed = static_cast<std::uint64_t>(integer("machine_seed"));
   setup->regimes = read_noise_regimes(value("noise"));
   for (const NoiseRegime& regime : setup->regimes.regimes) {
     require_ranks(regime.profile, *site->fabrics.front());
     setup->condition_of.push_back(regime.profile.none() ? 0 : site->conditions.size());
     if (!regime.profile.none()) site->conditions.push_back(regime.profile);
+  }
+  setup->overlapped_of = setup->condition_of;
+  const double overlap_rate = read_real(value("overlap_rate"), spec_of("overlap_rate"));
+  for (std::size_t i = 0; overlap_rate < 1 && i < setup->overlapped_of.size(); ++i) {
+    NoiseProfile profile = setup->regimes.regimes[i].profile;
+    profile.slow_gpus.all = overlap_rate;
+    setup->overlapped_of[i] = site->conditions.size();
+    site->conditions.push_back(std::move(profile));
   }
   const auto profile =
       static_cast<ActionProfile>(read_choice(value("actions"), spec_of("actions")));
@@ -350,7 +375,7 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
     setup->nic_counters = std::make_shared<NicCounters>(site);
   }
   setup->flat_actions = std::make_shared<const FlatTuningActions>(*setup->actions);
-  setup->reward = read_reward(value("reward"));
+  setup->reward = read_reward(reward != nullptr ? *reward : value("reward"));
   if (!setup->reward.over.empty()) {
     const auto found = std::ranges::find(tuners, setup->reward.over);
     if (found == tuners.end()) {
@@ -359,11 +384,16 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
     }
     setup->reward_over = static_cast<std::size_t>(found - tuners.begin());
   }
+  if (setup->reward.fan_out_weight > 0) {
+    setup->rewarded_nics =
+        setup->nic_counters ? setup->nic_counters : std::make_shared<NicCounters>(site);
+  }
   setup->episode_calls = static_cast<int>(integer("episode"));
   setup->window = static_cast<int>(integer("window"));
   setup->oracle = read_flag(value("oracle"), spec_of("oracle"));
   setup->refuses_illegal_actions = read_choice(value("illegal"), spec_of("illegal")) == 0;
   setup->cache = std::make_shared<TimeCache>(static_cast<std::size_t>(integer("cache")));
+  setup->prior = std::make_shared<ActionPrior>(site, setup->actions, setup->fabric);
   setup->oracle_table = std::make_shared<OracleTable>(site, setup->actions, setup->cache);
   return setup;
 }
@@ -392,7 +422,8 @@ std::vector<Call> TuningSetup::listed_calls() const {
 }
 
 std::size_t TuningSetup::fill_oracle(std::size_t threads, const OracleTable::Visitor& visit) const {
-  const std::set<std::size_t> once(condition_of.begin(), condition_of.end());
+  std::set<std::size_t> once(condition_of.begin(), condition_of.end());
+  once.insert(overlapped_of.begin(), overlapped_of.end());
   const std::vector<std::size_t> conditions(once.begin(), once.end());
   return oracle_table->fill(listed_calls(), conditions, threads, visit);
 }

@@ -9,6 +9,7 @@
 #include "core/files/text_file.hpp"
 #include "core/report/page.hpp"
 #include "core/version.hpp"
+#include "experiments/training/break_points.hpp"
 #include "experiments/training/choice_ranges.hpp"
 
 namespace cclgym {
@@ -183,7 +184,7 @@ std::string page_text(const TrainingPage& page, std::span<const PublishedRow> re
   std::string text;
   for (const EvaluatedPart& part : page.parts) {
     text += part.label + "\n" + evaluation_table(summarize_runs(part.runs)) +
-            choices_text(part, regimes) + "\n";
+            choices_text(part, regimes) + break_points_text(part, regimes) + "\n";
   }
   for (const LearningCurve& curve : page.curves) {
     text += fmt::format("seed {}\n{}\n", curve.seed, curve.csv);

@@ -184,9 +184,23 @@ TimedCall CallTimer::interpolate(Known& known, const Call& call, const PlainConf
   return {time_s, known.steps};
 }
 
+// Simulates with an engine that lives no longer than the call, so that other timers of the site can
+// have theirs.
+TimedCall CallTimer::simulate_alone(const Call& call, const PlainConfig& config,
+                                    std::size_t condition, std::uint16_t moment) {
+  const std::lock_guard turn(*site_->engine_turn);
+  Simulator simulator(site_->fabrics[config.binding], site_->cost_model, site_->engine,
+                      site_->algorithms);
+  simulator.set_noise(site_->conditions.at(condition));
+  const Result result =
+      simulator.simulate(call, full_config(site_->algorithms, config), site_->machine_seed, moment);
+  return {result.time_s, result.steps};
+}
+
 TimedCall CallTimer::simulate(const Call& call, const PlainConfig& plain, std::size_t condition,
                               std::uint16_t moment) {
   ++simulations_;
+  if (site_->engine != "flow") return simulate_alone(call, plain, condition, moment);
   const Config config = full_config(site_->algorithms, plain);
   if (timing_ != Timing::Exact && call.bytes > 0) {
     Known& known = known_of(call, plain, config, condition);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -56,6 +57,10 @@ struct CallSite {
   std::uint64_t machine_seed = 0;  ///< decides which links are degraded and which GPUs are slow
   /// The algorithms and programs that configurations name.
   AlgorithmLibrary algorithms = AlgorithmLibrary::shipped();
+  /// Engine of simulations. With another one than "flow", every time is simulated in full, one
+  /// after the other: there may be only one engine simgrid in a process.
+  std::string engine = "flow";
+  std::shared_ptr<std::mutex> engine_turn = std::make_shared<std::mutex>();
 };
 
 struct TimedCall {
@@ -143,6 +148,8 @@ class CallTimer {
 
   [[nodiscard]] TimedCall simulate(const Call& call, const PlainConfig& config,
                                    std::size_t condition, std::uint16_t moment);
+  [[nodiscard]] TimedCall simulate_alone(const Call& call, const PlainConfig& config,
+                                         std::size_t condition, std::uint16_t moment);
   [[nodiscard]] TimedCall interpolate(Known& known, const Call& call, const PlainConfig& plain,
                                       const Config& config, std::size_t condition);
   [[nodiscard]] Simulator& simulator(std::size_t binding, std::size_t condition);

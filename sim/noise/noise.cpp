@@ -80,7 +80,7 @@ std::vector<double> rates_of(const Fabric& fabric, const SlowGpus& slow, const N
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
     Random random = machine_stream(seed, NoiseDraw::SlowGpu, static_cast<std::uint64_t>(rank));
     const bool named = std::find(slow.ranks.begin(), slow.ranks.end(), rank) != slow.ranks.end();
-    rates.push_back(random.uniform() < slow.probability || named ? slow.rate : 1.0);
+    rates.push_back(slow.all * (random.uniform() < slow.probability || named ? slow.rate : 1.0));
   }
   return rates;
 }

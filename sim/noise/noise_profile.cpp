@@ -74,6 +74,7 @@ std::string NoiseProfile::canonical_text() const {
   if (slow_gpus.any()) {
     add("slow_gpus_probability", slow_gpus.probability);
     add("slow_gpus_rate", slow_gpus.rate);
+    if (slow_gpus.all < 1) add("slow_gpus_all", slow_gpus.all);
     for (const int rank : slow_gpus.ranks) add("slow_gpus_rank", rank);
   }
   if (slow_nics.any()) {

@@ -64,9 +64,12 @@ struct SlowGpus {
   double probability = 0;  ///< probability per GPU
   std::vector<int> ranks;  ///< ranks that are always slow
   double rate = 1;         ///< remaining share of their thread blocks' rates
+  double all = 1;  ///< remaining share of the rates of all GPUs, also of these: the job computes
   SourceLocation where{};  ///< location of `ranks`, if read from a file
 
-  [[nodiscard]] bool any() const { return (probability > 0 || !ranks.empty()) && rate < 1; }
+  [[nodiscard]] bool any() const {
+    return all < 1 || ((probability > 0 || !ranks.empty()) && rate < 1);
+  }
 };
 
 /// NICs that have failed in part: their links to the network have a fraction of their bandwidth.

@@ -22,15 +22,20 @@ TEST_CASE("docs/agents.md has the tables of the records", "[agents][docs]") {
   page.put("ppo", ppo_options());
   page.put("exploration", exploration_options());
   page.put("dqn", dqn_options());
+  page.put("budget", budget_options());
   page.put("trigger", trigger_options());
   page.check();
 }
 
 TEST_CASE("The shipped training files are read", "[agents][docs]") {
-  const std::set<std::string> expected{
-      "train-ndv4",    "train-cloud-ib", "train-cloud-ib-dgx2",  "train-cloud-ib-dgx2x2",
-      "train-offline", "train-transfer", "train-fine-tune",      "train-netlab",
-      "train-openmpi", "train-pccl",     "train-dgx1-synthesis", "train-two-machines-synthesis"};
+  const std::set<std::string> expected{"train-ndv4",           "train-cloud-ib",
+                                       "train-cloud-ib-dgx2",  "train-cloud-ib-dgx2x2",
+                                       "train-offline",        "train-transfer",
+                                       "train-fine-tune",      "train-netlab",
+                                       "train-openmpi",        "train-pccl",
+                                       "train-dgx1-synthesis", "train-two-machines-synthesis",
+                                       "train-reward",         "train-reward-ablation",
+                                       "train-direct",         "train-stragglers"};
   std::set<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(CCLGYM_SOURCE_DIR "/experiments")) {
     const std::string name = entry.path().stem().string();

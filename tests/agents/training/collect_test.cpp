@@ -19,7 +19,7 @@ TrainingEnvironment four_calls() {
           {}};
 }
 
-Rollout play(const TrainingEnvironment& where, std::size_t steps, bool prior,
+Rollout play(const TrainingEnvironment& where, std::size_t steps, ValuePrior prior,
              std::shared_ptr<const PolicyNetwork>& network) {
   Random random(4);
   const PolicyShape shape = where.network_shape(
@@ -47,8 +47,8 @@ TEST_CASE("The critic uses its prior, and its initial estimate includes it", "[a
   const double prior = std::log(ring_s / best_s);
   REQUIRE(prior > 0.5);
   std::shared_ptr<const PolicyNetwork> network;
-  const Rollout with = play(where, 8, true, network);
-  const Rollout without = play(where, 8, false, network);
+  const Rollout with = play(where, 8, ValuePrior::Bounds, network);
+  const Rollout without = play(where, 8, ValuePrior::None, network);
   CHECK(with.observations == without.observations);
   for (std::size_t row = 0; row < with.rows(); ++row) {
     CHECK(with.prior[row] == Approx(prior));
@@ -63,7 +63,7 @@ TEST_CASE("An episode that was cut off counts for what the critic expects after 
           "[agents][collect]") {
   std::shared_ptr<const PolicyNetwork> network;
   const TrainingEnvironment where = four_calls();
-  const Rollout rollout = play(where, 10, true, network);
+  const Rollout rollout = play(where, 10, ValuePrior::Bounds, network);
   for (std::size_t row = 0; row < rollout.rows(); ++row) {
     const bool last = row % 4 == 3;
     CHECK((rollout.done[row] != 0) == last);
@@ -80,7 +80,7 @@ TEST_CASE("An episode that was cut off counts for what the critic expects after 
 TEST_CASE("After a terminated episode no estimate counts", "[agents][collect]") {
   const TrainingEnvironment where("Counter-v0", parse_yaml("{target: 3}", "t"), {});
   std::shared_ptr<const PolicyNetwork> network;
-  const Rollout rollout = play(where, 40, true, network);
+  const Rollout rollout = play(where, 40, ValuePrior::Bounds, network);
   CHECK(std::ranges::count(rollout.terminated, 1) > 5);
   CHECK(rollout.terminated == rollout.done);
   for (std::size_t row = 0; row + 1 < rollout.rows(); ++row) {

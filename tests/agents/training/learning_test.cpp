@@ -218,16 +218,18 @@ TEST_CASE("Without its prior the critic begins at nothing, with it at what alpha
                  "prior")
         .reports.at(0);
   };
-  const IterationReport with = value_loss("");
+  const IterationReport with = value_loss("value_prior: bounds\n");
   const IterationReport without = value_loss("value_prior: false\n");
   CHECK(with.mean_reward == without.mean_reward);
   const TrainingEnvironment where("CollectiveTuning-v0", parse_yaml(ndv4, "t"), {});
-  const double prior = static_cast<double>(value_prior(*[&] {
-    auto environment = where.make();
-    OwnedBuffers buffers(environment->spec());
-    environment->reset(1, buffers.view());
-    return environment;
-  }()));
+  const double prior = static_cast<double>(value_prior(
+      *[&] {
+        auto environment = where.make();
+        OwnedBuffers buffers(environment->spec());
+        environment->reset(1, buffers.view());
+        return environment;
+      }(),
+      ValuePrior::Bounds));
   REQUIRE(prior > 0.5);
   // With gamma 0, the targets are the rewards r: mean (p - r)^2 - mean (0 - r)^2 = p^2 - 2 p mean
   // r.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "agents/training/training_environment.hpp"
+#include "env/tuning/action_prior.hpp"
 #include "support/catch.hpp"
 
 namespace cclgym {
@@ -65,9 +66,10 @@ TEST_CASE("The critic's prior is the speedup over a ring that alpha and beta all
   const double best_s =
       2 * (fabric.diameter * fabric.alpha_s + fabric.inverse_bisection_s_per_B * chunk);
   REQUIRE(fabric.diameter > 0);
-  CHECK(value_prior(*environment) == Approx(std::max(0.0, std::log(ring_s / best_s))));
+  CHECK(value_prior(*environment, ValuePrior::Bounds) ==
+        Approx(std::max(0.0, std::log(ring_s / best_s))));
   const TrainingEnvironment counter("Counter-v0", {}, {});
-  CHECK(value_prior(*counter.make()) == 0);
+  CHECK(value_prior(*counter.make(), ValuePrior::Programs) == 0);
 }
 
 TEST_CASE("With synthesised programs, the critic's prior has their S and R / C",
@@ -98,11 +100,38 @@ TEST_CASE("With synthesised programs, the critic's prior has their S and R / C",
         (exchange ? 4 : 3) * alpha_s + (exchange ? 1.0 / 3 : 7.0 / 6) * per_unit_s;
     const double default_s = exchange ? alpha_s + fabric.direct_s_per_B * bytes
                                       : 7 * (alpha_s + bytes / 8 / fabric.rank_rate_Bps);
-    CHECK(value_prior(*environment) ==
+    CHECK(value_prior(*environment, ValuePrior::Bounds) ==
           Approx(std::max(0.0, std::log(default_s / std::min(fewest_s, least_s)))));
     environment->step(action, buffers.view());
   }
   CHECK(fabric.direct_s_per_B > 1.0 / 3 / kUnit_Bps);
+}
+
+TEST_CASE("The critic's prior of programs is that of the best action, for each collective",
+          "[agents][oracle-expert]") {
+  for (const std::string reward : {"log-speedup", "negative-time"}) {
+    const TrainingEnvironment where(
+        "CollectiveTuning-v0",
+        parse_yaml("{fabric: ndv4, actions: stock-nccl, reward: " + reward +
+                       ", workload: {name: sweep, collectives: [allreduce, alltoall, broadcast], "
+                       "sizes: [1KiB, 16MiB], order: listed}}",
+                   "t"),
+        {});
+    const auto environment = where.make();
+    OwnedBuffers buffers(environment->spec());
+    environment->reset(1, buffers.view());
+    const auto& tuning = dynamic_cast<const CollectiveTuningEnv&>(*environment);
+    const std::vector<std::int32_t> action(3, 0);
+    for (int i = 0; i < 6; ++i) {
+      const ActionPrior::Times times = where.setup()->prior->times(tuning.next_call().call);
+      REQUIRE(times.best_s > 0);
+      const double expected =
+          reward == "log-speedup" ? std::log(times.default_s / times.best_s) : -1e6 * times.best_s;
+      CHECK(value_prior(*environment, ValuePrior::Programs) == Approx(expected).margin(1e-6));
+      CHECK(value_prior(*environment, ValuePrior::None) == 0);
+      environment->step(action, buffers.view());
+    }
+  }
 }
 
 }  // namespace

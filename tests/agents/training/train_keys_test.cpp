@@ -81,7 +81,8 @@ std::string training_file(const Keys& keys) {
   // The second environment is always used, so the first can be optional.
   top.try_emplace("train", "[" + mapping_of(keys, "part") + ", {options: " + kOther + "}]");
   top.try_emplace("evaluate", "[" + mapping_of(keys, "evaluation") + "]");
-  for (const char* group : {"agent", "curriculum", "warm_start", "ppo", "dqn", "trigger"}) {
+  for (const char* group :
+       {"agent", "budget", "curriculum", "warm_start", "ppo", "dqn", "trigger"}) {
     const std::string mapping = mapping_of(ppo, group);
     if (mapping != "{}") top.try_emplace(group, mapping);
   }
@@ -157,6 +158,14 @@ std::vector<Probe> probes(const std::string& trained_before) {
     return Keys{{"exploration.entropy", "5"}, {"exploration." + key, value}};
   };
   const Keys expert{{"warm_start.iterations", "2"}, {"warm_start.margin", "1"}};
+  // The first iteration explores only.
+  const Keys own{{"warm_start.expert", "experience"},
+                 {"warm_start.iterations", "4"},
+                 {"budget.samples", "6"},
+                 {"budget.cap", "60"},
+                 {"budget.contenders", "9"},
+                 {"budget.rule", "false"},
+                 {"budget.prior", "0"}};
   const Keys variants{{"variant", "v"},
                       {"variants", "{v: {ppo: {gamma: 0.1}}, w: {ppo: {gamma: 0.8}}}"}};
   // NICs are counted between nodes.
@@ -182,6 +191,12 @@ std::vector<Probe> probes(const std::string& trained_before) {
          "[{options: {fabric: ndv4, actions: stock-nccl, episode: "
          "8, workload: {name: sweep, sizes: [64KiB]}}}]"},
         {"evaluate", "null"}}},
+      {"reward", "negative-time"},
+      {"budget.samples", "3", own},
+      {"budget.cap", "10", own},
+      {"budget.contenders", "0", own},
+      {"budget.rule", "true", own},
+      {"budget.prior", "0.01", own},
       {"algorithm", "dqn", {{"agent.lstm", "0"}, {"warm_start.iterations", "0"}}},
       {"evaluate_every", "2"},
       {"checkpoint_every", "2"},
@@ -259,6 +274,7 @@ std::vector<std::pair<std::string, const std::vector<OptionSpec>*>> groups() {
           {"part", &training_part_options()},
           {"evaluation", &evaluation_part_options()},
           {"agent", &agent_options()},
+          {"budget", &budget_options()},
           {"curriculum", &curriculum_options()},
           {"warm_start", &warm_start_options()},
           {"ppo", &ppo_options()},
@@ -267,7 +283,7 @@ std::vector<std::pair<std::string, const std::vector<OptionSpec>*>> groups() {
           {"trigger", &trigger_options()}};
 }
 // Keys whose values are groups or lists of groups. The keys of the groups are probed instead.
-const std::set<std::string> kGroups{"train",      "evaluate", "agent", "curriculum",
+const std::set<std::string> kGroups{"train",      "evaluate", "agent", "budget", "curriculum",
                                     "warm_start", "ppo",      "dqn",   "trigger"};
 
 TEST_CASE("Every key of a training file has a probe", "[agents][train-keys]") {
@@ -319,6 +335,8 @@ TEST_CASE("A variant's keys have the same effect as in the file itself", "[agent
       {"curriculum", {"curriculum.machine", "1"}},
       {"warm_start", {"warm_start.iterations", "2"}},
       {"value_prior", {"value_prior", "false"}},
+      {"reward", {"reward", "negative-time"}},
+      {"budget", {"budget.samples", "3"}},
       {"algorithm", {"algorithm", "dqn"}},
       {"ppo", {"ppo.clip", "0.001"}},
       {"dqn", {"dqn.updates", "5"}},
@@ -333,6 +351,10 @@ TEST_CASE("A variant's keys have the same effect as in the file itself", "[agent
     const auto& [path, value] = change;
     INFO(path << ": " << value);
     Keys keys = usual();
+    if (key == "budget") {
+      keys["warm_start.expert"] = "experience";
+      keys["warm_start.iterations"] = "4";
+    }
     if (key == "algorithm" || key == "dqn") {
       keys["agent.lstm"] = "0";
       keys["warm_start.iterations"] = "0";

@@ -19,6 +19,39 @@ const std::string kCloud =
     "{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, noise: cloud-ib, episode: 64, "
     "workload: {name: sweep, collectives: [allreduce, alltoall], sizes: 1KiB..16MiB x4}";
 
+// Rewards and logarithms of times of a call with the default, in episodes of the same seed.
+struct Spread {
+  std::vector<double> rewards;
+  std::vector<double> log_times;
+  static double deviation(const std::vector<double>& values) {
+    double sum = 0;
+    double squares = 0;
+    for (const double one : values) {
+      sum += one;
+      squares += one * one;
+    }
+    const auto n = static_cast<double>(values.size());
+    return std::sqrt(std::max(0.0, squares / n - sum * sum / n / n));
+  }
+};
+
+Spread spread_of(const std::string& reward) {
+  CollectiveTuningEnv env(
+      setup_of("{fabric: ndv4, actions: stock-nccl, episode: 0, reward: " + reward +
+               ", noise: {name: loud, measurement: {sigma: 0.1}, regimes: [{noise: none}]}, "
+               "workload: {name: sweep, sizes: [1MiB]}}"));
+  OwnedBuffers buffers(env.spec());
+  env.reset(7, buffers.view());
+  const std::vector<std::int32_t> action(env.spec().action_space.size(), 0);
+  Spread spread;
+  for (int i = 0; i < 2000; ++i) {
+    spread.rewards.push_back(env.step(action, buffers.view()).reward);
+    spread.log_times.push_back(
+        std::log(buffers.info[info_index(env.spec(), CollectiveTuningEnv::kTime)]));
+  }
+  return spread;
+}
+
 struct Episode {
   std::vector<float> observations;
   std::vector<double> rewards;
@@ -74,6 +107,8 @@ TEST_CASE("a step's time is the timer's, times the noise of the call", "[env][co
     const WorkloadCall next = env.next_call();
     const std::size_t regime = env.chain().regime();
     const double factor = env.chain().factor();
+    const double other_factor = env.chain().other_factor();
+    const std::uint16_t other_moment = env.chain().other_moment();
     const std::size_t condition = env.setup().condition_of[regime];
     sample_legal_action(env, buffers.action_mask, random, scratch, action);
     const StepOutcome outcome = env.step(action, view);
@@ -84,9 +119,60 @@ TEST_CASE("a step's time is the timer's, times the noise of the call", "[env][co
     CHECK(info("oracle_time_us") == oracle.best(next.call, condition).time_s * factor * 1e6);
     CHECK(info("oracle_time_us") <= info("time_us"));
     CHECK(info("oracle_time_us") <= info("default_time_us"));
-    CHECK(outcome.reward == Approx(std::log(info("default_time_us") / info("time_us"))));
+    const double other_s =
+        timer.time(next.call, oracle.reference(next.call), condition, other_moment).time_s;
+    CHECK(outcome.reward == Approx(std::log(other_s * other_factor / (time_s * factor))));
     CHECK(outcome.truncated == (i == 63));
   }
+}
+
+TEST_CASE("the default of log-speedup is timed with its own noise, which cancels only if paired",
+          "[env][collective-tuning]") {
+  const Spread real = spread_of("log-speedup");
+  const Spread paired = spread_of("paired-log-speedup");
+  CHECK(real.log_times == paired.log_times);  // calls do not depend on the default's noise
+  CHECK(Spread::deviation(real.log_times) == Approx(0.1).epsilon(0.06));
+  CHECK(Spread::deviation(paired.rewards) < 1e-12);
+  // Two independent factors of deviation 0.1; the action is the default itself.
+  CHECK(Spread::deviation(real.rewards) == Approx(0.1 * std::sqrt(2.0)).epsilon(0.06));
+  // ln of the default's time is the sum of reward and ln time. Its variance is that of one factor,
+  // so the two factors are uncorrelated: var(d - t) = var(d) + var(t) - 2 cov(d, t).
+  std::vector<double> log_defaults;
+  for (std::size_t i = 0; i < real.rewards.size(); ++i) {
+    log_defaults.push_back(real.rewards[i] + real.log_times[i]);
+  }
+  CHECK(Spread::deviation(log_defaults) == Approx(0.1).epsilon(0.06));
+}
+
+TEST_CASE("a bonus for spread bytes pays gains on several NICs only", "[env][collective-tuning]") {
+  const auto reward_on = [](const std::string& fabric, const std::string& reward) {
+    CollectiveTuningEnv env(
+        setup_of("{fabric: " + fabric + ", actions: offline, reward: " + reward +
+                 ", knobs: {algorithm: [nccl-default, hierarchical], protocol: LL128, threads: "
+                 "nccl, channels: 1}, workload: {name: sweep, sizes: [1MiB]}}"));
+    OwnedBuffers buffers(env.spec());
+    env.reset(1, buffers.view());
+    std::vector<std::uint8_t> scratch(64);
+    std::vector<std::int32_t> action(env.spec().action_space.size());
+    Random random(4);
+    std::vector<double> rewards;
+    for (int i = 0; i < 30; ++i) {
+      sample_legal_action(env, buffers.action_mask, random, scratch, action);
+      rewards.push_back(env.step(action, buffers.view()).reward);
+    }
+    return rewards;
+  };
+  const std::string two = "{name: ndv4, servers: 2}";
+  const auto plain = reward_on(two, "log-speedup");
+  const auto paid = reward_on(two, "{name: log-speedup, fan_out_weight: 1}");
+  int amplified = 0;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    amplified += paid[i] > plain[i] ? 1 : 0;
+    CHECK(paid[i] >= plain[i]);
+    if (plain[i] <= 0) CHECK(paid[i] == plain[i]);
+    CHECK(paid[i] <= 2 * std::max(plain[i], 0.0) + std::min(plain[i], 0.0) + 1e-12);
+  }
+  CHECK(amplified > 0);
 }
 
 TEST_CASE("same seed, same bits; another seed, another episode; with or without a cache",
@@ -223,6 +309,97 @@ TEST_CASE("a warm step does not allocate", "[env][collective-tuning]") {
   const long before = allocations();
   run(5000);
   CHECK(allocations() == before);
+}
+
+TEST_CASE("an episode is the same with engine simgrid", "[env][collective-tuning]") {
+  for (const std::string noise :
+       {"none", "stragglers",
+        "{name: late, regimes: [{noise: {name: j, jitter: {generic: {median: 1us, sigma: "
+        "0.5}}, load: {generic: {correlation_time: 5us, states: [{capacity: 1, share: 0.5}, "
+        "{capacity: 0.5, share: 0.5}]}}}, moments: 4}]}"}) {
+    const std::string options =
+        "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, oracle: true, noise: " + noise +
+        ", workload: {name: sweep, collectives: [allreduce, alltoall], sizes: [4KiB, 256KiB]}";
+    CollectiveTuningEnv flow(setup_of(options + "}"));
+    CollectiveTuningEnv simgrid(setup_of(options + ", engine: simgrid}"));
+    const Episode expected = play(flow, 3, 24);
+    const Episode found = play(simgrid, 3, 24);
+    REQUIRE(found.infos.size() == expected.infos.size());
+    for (std::size_t i = 0; i < expected.infos.size(); ++i) {
+      CHECK(found.infos[i] == Approx(expected.infos[i]).epsilon(1e-6));
+    }
+    for (std::size_t i = 0; i < expected.rewards.size(); ++i) {
+      CHECK(found.rewards[i] == Approx(expected.rewards[i]).margin(1e-6));
+    }
+  }
+}
+
+TEST_CASE("under cloud-faults, times scatter in the middle, and every fault costs time",
+          "[env][collective-tuning]") {
+  const auto setup = setup_of(
+      "{fabric: {name: ndv4, servers: 2}, actions: stock-nccl, noise: cloud-faults, workload: "
+      "{name: sweep, collectives: [allreduce, alltoall], sizes: [32KiB, 8MiB, 1GiB]}}");
+  REQUIRE(setup->regimes.regimes.size() == 6);
+  CallTimer timer(setup->site, setup->cache);
+  TuningOracle oracle(setup->actions, timer);
+  // Standard deviation of the default's times over the moments of regime cloud-ib, over their mean.
+  const auto scatter = [&](std::uint64_t bytes) {
+    const Call call{.collective = CollectiveKind::AllToAll, .bytes = bytes};
+    double sum = 0;
+    double squares = 0;
+    constexpr int kMoments = 16;
+    for (int moment = 0; moment < kMoments; ++moment) {
+      const double time_s = timer
+                                .time(call, oracle.reference(call), setup->condition_of[1],
+                                      static_cast<std::uint16_t>(moment))
+                                .time_s;
+      sum += time_s;
+      squares += time_s * time_s;
+    }
+    return std::sqrt(std::max(0.0, squares / kMoments - sum * sum / kMoments / kMoments)) /
+           (sum / kMoments);
+  };
+  CHECK(scatter(8 << 20) > 2 * scatter(1 << 30));
+  // The GPUs do not limit an AllToAll, but they do an AllReduce.
+  for (const std::size_t regime :
+       {std::size_t{2}, std::size_t{3}, std::size_t{4}, std::size_t{5}}) {
+    INFO(setup->regimes.regimes[regime].profile.name);
+    const bool reduces = regime == 2;
+    const Call call{.collective = reduces ? CollectiveKind::AllReduce : CollectiveKind::AllToAll,
+                    .bytes = std::uint64_t{8} << 20U};
+    const double free_s = timer.time(call, oracle.reference(call)).time_s;
+    CHECK(timer.time(call, oracle.reference(call), setup->condition_of[regime]).time_s > free_s);
+  }
+}
+
+TEST_CASE("computing during a call takes SMs from it", "[env][collective-tuning]") {
+  const auto times_of = [](const std::string& rate, const std::string& noise, bool overlaps) {
+    CollectiveTuningEnv env(
+        setup_of("{fabric: ndv4, actions: stock-nccl, oracle: true, overlap_rate: " + rate +
+                 ", noise: " + noise +
+                 ", workload: {name: trace, calls: [{collective: allreduce, size: "
+                 "64MiB, overlaps: " +
+                 (overlaps ? "true" : "false") + "}]}}"));
+    OwnedBuffers buffers(env.spec());
+    env.reset(1, buffers.view());
+    const std::vector<std::int32_t> action(env.spec().action_space.size(), 0);
+    env.step(action, buffers.view());
+    const auto info = [&](const char* name) { return buffers.info[info_index(env.spec(), name)]; };
+    CHECK(info("oracle_time_us") <= info("time_us"));
+    return info("time_us");
+  };
+  const double alone_us = times_of("0.7", "none", false);
+  const double during_us = times_of("0.7", "none", true);
+  CHECK(during_us > 1.005 * alone_us);
+  CHECK(times_of("1", "none", true) == alone_us);
+  // As if all GPUs were slow; slow GPUs are slower still.
+  CHECK(times_of("1",
+                 "{name: s, regimes: [{noise: {name: s, slow_gpus: {probability: 1, rate: "
+                 "0.7}}}]}",
+                 false) == during_us);
+  const std::string slow =
+      "{name: s, regimes: [{noise: {name: s, slow_gpus: {ranks: [1], rate: 0.5}}}]}";
+  CHECK(times_of("0.7", slow, true) > times_of("0.7", slow, false));
 }
 
 TEST_CASE("an illegal action is refused, and changes nothing", "[env][collective-tuning]") {

@@ -55,6 +55,7 @@ TEST_CASE("NIC counters: PCCL's rings use all NICs of Frontier alike, a single N
     CHECK(all.received[nic] == Approx(0.25));
   }
   CHECK(all.variance == Approx(0).margin(1e-9));
+  CHECK(all.fan_out() == Approx(1));
   // Cray MPICH sends through one NIC and receives through another (PCCL, figure 5).
   const NicShares one =
       shares_on("{name: frontier, nodes: 2, nic_binding: single_nic}", "pccl-ring");
@@ -63,6 +64,11 @@ TEST_CASE("NIC counters: PCCL's rings use all NICs of Frontier alike, a single N
   CHECK(*busiest(one.received) == Approx(1));
   CHECK(busiest(one.sent) - one.sent.begin() != busiest(one.received) - one.received.begin());
   CHECK(one.variance == Approx(3));  // shares 4, 0, 0, 0 around 1
+  CHECK(one.fan_out() == Approx(0).margin(1e-9));
+  NicShares half{.nics = 4, .variance = 1};  // two of four NICs carry half each
+  half.sent = half.received = {0.5F, 0.5F};
+  CHECK(half.fan_out() == Approx(1.0 / 3));
+  CHECK(NicShares{.nics = 4}.fan_out() == 0);
   CHECK(shares_on("{name: frontier, nodes: 1}", "ring").nics == 0);
 }
 

@@ -16,8 +16,8 @@ TuningReward reward_of(const std::string& yaml) {
 
 RewardInput call(double time_s, double default_s) {
   RewardInput input;
-  input.time_s = input.expected_s = time_s;
-  input.default_s = default_s;
+  input.time_s = input.expected_s = input.typical_s = time_s;
+  input.default_s = input.paired_s = default_s;
   return input;
 }
 
@@ -52,15 +52,81 @@ TEST_CASE("rolling: the mean over W calls, only while the network is shared",
   CHECK(reward.reward(input) == Approx(1));
 }
 
+TEST_CASE("rolling: calls of another class do not enter the mean", "[env][tuning-reward]") {
+  TuningReward reward = reward_of("rolling");
+  RewardInput input = call(1e-6, 1e-6);
+  input.shared_network = true;
+  // Two classes by turns, whose log speedups are 1, 2, 3, … and -1, -2, -3, …
+  for (int i = 1; i <= 25; ++i) {
+    for (const double sign : {1.0, -1.0}) {
+      input.call_class = sign > 0 ? 3 : 11;
+      input.default_s = 1e-6 * std::exp(sign * i / 10);
+      const double mean = i <= 10 ? (i + 1) / 20.0 : (i - 4.5) / 10;
+      CHECK(reward.reward(input) == Approx(sign * mean));
+    }
+  }
+}
+
+TEST_CASE("paired-log-speedup compares with the default under the noise of the call",
+          "[env][tuning-reward]") {
+  RewardInput input = call(2e-6, 4e-6);
+  input.paired_s = 6e-6;
+  CHECK(reward_of("paired-log-speedup").reward(input) == Approx(std::log(3.0)));
+  CHECK(reward_of("log-speedup").reward(input) == Approx(std::log(2.0)));
+}
+
 TEST_CASE("tail: a p99 far above the median costs, a steady time does not",
           "[env][tuning-reward]") {
   TuningReward reward = reward_of("{name: tail, tail_weight: 0.5}");
   RewardInput input = call(1e-6, 2e-6);
   for (int i = 0; i < 98; ++i) CHECK(reward.reward(input) == Approx(std::log(2.0)));
-  input.time_s = 8e-6;  // eight times the expected time
-  const double speedup = std::log(2.0 / 8);
-  CHECK(reward.reward(input) == Approx(speedup));  // one call of 99 is above the p99
-  CHECK(reward.reward(input) == Approx(speedup - 0.5 * std::log(8.0)));
+  input.time_s = 8e-6;  // eight times the typical time
+  const double slow = std::log(2.0 / 8) - 0.5 * std::log(8.0);
+  CHECK(reward.reward(input) == Approx(slow));  // one call of 99 is above the p99: pays its excess
+  input.time_s = 1e-6;
+  CHECK(reward.reward(input) == Approx(std::log(2.0)));  // the others do not
+  input.time_s = 8e-6;
+  CHECK(reward.reward(input) == Approx(slow));
+  input.time_s = 1e-6;  // now the p99 itself is late
+  CHECK(reward.reward(input) == Approx(std::log(2.0) - 0.5 * std::log(8.0)));
+  input.call_class = 1;  // a class of calls that were never late
+  CHECK(reward.reward(input) == Approx(std::log(2.0)));
+}
+
+TEST_CASE("terms for the tail, the step and the fan-out add to any reward",
+          "[env][tuning-reward]") {
+  SECTION("the tail, in us for rewards in us") {
+    TuningReward reward = reward_of("{name: negative-time, tail_weight: 2}");
+    RewardInput input = call(3e-6, 4e-6);
+    for (std::size_t i = 0; i < TuningReward::kLeastTailCalls; ++i) {
+      CHECK(reward.reward(input) == Approx(-3));
+    }
+    input.time_s = 6e-6;
+    CHECK(reward.reward(input) == Approx(-6 - 2 * 3 * std::log(2.0)));
+  }
+  SECTION("the step") {
+    TuningReward reward = reward_of("{name: log-speedup, step_weight: 3}");
+    RewardInput input = call(1e-3, 2e-3);
+    CHECK(reward.reward(input) == Approx(std::log(2.0)));
+    input.context.compute_s = 4e-3;
+    input.context.ends_step = true;
+    // 1 + 4 + 1 ms instead of 2 + 4 + 2.
+    CHECK(reward.reward(input) == Approx(std::log(2.0) + 3 * std::log(8.0 / 6)));
+    TuningReward in_us = reward_of("{name: negative-time, step_weight: 0.5}");
+    CHECK(in_us.reward(input) == Approx(-1000 - 0.5 * 5000));
+  }
+  SECTION("the fan-out amplifies gains, not losses") {
+    TuningReward reward = reward_of("{name: log-speedup, fan_out_weight: 0.5}");
+    RewardInput input = call(1e-6, 2e-6);
+    CHECK(reward.reward(input) == Approx(std::log(2.0)));
+    input.fan_out = 0.8;
+    CHECK(reward.reward(input) == Approx(1.4 * std::log(2.0)));
+    input.time_s = 3e-6;
+    CHECK(reward.reward(input) == Approx(std::log(2.0 / 3)));
+    TuningReward in_us = reward_of("{name: negative-time, fan_out_weight: 0.5}");
+    input.time_s = 1e-6;
+    CHECK(in_us.reward(input) == Approx(-1 + 0.5 * 0.8 * 1));
+  }
 }
 
 TEST_CASE("alpha-beta: SCCL's bonuses", "[env][tuning-reward]") {

@@ -1,0 +1,64 @@
+// V_prior(s, a) of SCCL (section 12.3): what alpha and beta say about every action.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "env/tuning/plan_costs.hpp"
+
+namespace cclgym {
+
+/// Estimates T(s, a) = S(a) alpha + (R(a) / C(a)) bytes beta of the actions of a machine: S counts
+/// steps within and between nodes, each with the protocol's latency there, and (R / C) beta is the
+/// load of the busiest link by the program's own messages, with the protocol's bytes on the wire.
+/// Synthesised programs have the S and R / C of their schedules. Thread-safe.
+class ActionPrior {
+ public:
+  /// Machines with more ranks have no estimates: their programs take too long to lower.
+  static constexpr int kMostRanks = 128;
+
+  ActionPrior(std::shared_ptr<const CallSite> site, std::shared_ptr<const TuningActions> actions,
+              const FabricFeatures& fabric);
+
+  /// Times of a call, s; 0 if nothing is known.
+  struct Times {
+    double best_s = 0;     ///< time of the best action
+    double default_s = 0;  ///< time of the default
+  };
+  [[nodiscard]] Times times(const Call& call);
+  /// Least time of the actions with a level of Knob::Algorithm, s; 0 if nothing is known.
+  [[nodiscard]] double level_s(const Call& call, std::int32_t level);
+  /// Time of one configuration, s; 0 if nothing is known.
+  [[nodiscard]] double time_s(const Call& call, const PlainConfig& config);
+
+ private:
+  /// T = alpha_s + s_per_B bytes.
+  struct Line {
+    double alpha_s = 0;
+    double s_per_B = 0;
+    [[nodiscard]] double time_s(double bytes) const { return alpha_s + s_per_B * bytes; }
+  };
+  using Lines = std::map<std::int32_t, std::vector<Line>>;  ///< by level of Knob::Algorithm
+
+  [[nodiscard]] const Lines& lines_of(CollectiveKind collective);
+  [[nodiscard]] std::optional<Line> line(CollectiveKind collective, const PlainConfig& config);
+  [[nodiscard]] double tuned_s(const Call& call, std::size_t tuner);
+  [[nodiscard]] std::optional<double> least_s(const Call& call, std::int32_t level,
+                                              const std::vector<Line>& lines);
+
+  std::shared_ptr<const CallSite> site_;
+  std::shared_ptr<const TuningActions> actions_;
+  FabricFeatures fabric_;
+  std::mutex mutex_;
+  PlanLoads loads_;
+  std::map<CollectiveKind, Lines> lines_;
+  /// Times of tuners, by call; bounded.
+  std::map<std::tuple<CollectiveKind, int, std::uint64_t, std::size_t>, double> tuned_;
+  std::map<std::tuple<CollectiveKind, int, std::uint64_t>, Times> times_;
+};
+
+}  // namespace cclgym
