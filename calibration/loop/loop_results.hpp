@@ -1,4 +1,4 @@
-// What a loop shows: the agent's times against those of the other policies, and how soon changes of
+// Results of a loop: the agent's times against those of the other policies, and how soon changes of
 // the machine were noticed.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace cclgym {
 /// after the other.
 struct LoopComparison {
   std::string lane{};   ///< the other policy
-  std::string state{};  ///< of the machine; empty: the entire loop
+  std::string state{};  ///< state of the machine; empty: the entire loop
   std::size_t calls = 0;
   /// Sum of the agent's times / sum of the other's, and the geometric mean of the ratios by call;
   /// 95 % intervals from resampled blocks of kBlockIterations iterations.

@@ -20,7 +20,7 @@ struct LoopRow {
   std::string lane{};
   std::string algorithm{};
   std::uint64_t segment_bytes = 0;
-  double time_us = 0;         ///< of the slowest rank, from the common start
+  double time_us = 0;         ///< time of the slowest rank, from the common start
   std::int64_t late = 0;      ///< 1 if a rank started late
   std::int64_t state = 0;     ///< state that the agent assumes
   double received_bytes = 0;  ///< by all nodes' network interfaces during the call

@@ -45,7 +45,7 @@ struct Lane {
   bool closed = false;
   bool frozen = false;
   std::vector<std::uint16_t> table;
-  std::uint32_t number = 0;  ///< of the table
+  std::uint32_t number = 0;  ///< number of the table
   std::uint64_t calls = 0;
   std::unique_ptr<LoopGroup> group{};
   std::unique_ptr<LoopController> controller{};  ///< on rank 0

@@ -28,7 +28,7 @@ struct CallReport {
   std::uint32_t table = 0;
   std::int32_t rank = 0;  ///< set by report()
   double time_s = 0;
-  /// What the node's network interfaces counted during the call; 0: nothing was counted.
+  /// Counts of the node's network interfaces during the call; 0: nothing was counted.
   std::uint64_t sent_bytes = 0;
   std::uint64_t received_bytes = 0;
   std::uint64_t sent_packets = 0;
@@ -41,10 +41,10 @@ struct LoopOptions {
   double drop_s = 0.5;      ///< the leader drops a proposal that is not answered
 };
 
-/// What happened so far, on this rank.
+/// Events so far, on this rank.
 struct LoopStatus {
   std::uint64_t calls = 0;
-  std::uint32_t table = 0;    ///< of the last call
+  std::uint32_t table = 0;    ///< table of the last call
   std::uint64_t changes = 0;  ///< changes of tables that this rank has carried out
   std::uint64_t dropped = 0;  ///< leader: proposals that were aborted
   std::uint64_t waits = 0;    ///< calls that waited for a verdict
@@ -131,7 +131,7 @@ class LoopGroup {
   int unanswered_ = 0;            ///< proposals in a row that some rank did not answer
   bool ending_ = false;
   BoundedQueue<CallReport, 4096> reports_;
-  RankLinks links_;  ///< of the thread, except wake()
+  RankLinks links_;  ///< used by the thread only, except wake()
   std::thread thread_;
 };
 

@@ -16,7 +16,7 @@ constexpr double kMostCount = 20;
 constexpr double kMostDeviation = 3;
 // Share of the latest call in the estimate of the noise.
 constexpr double kNoiseRate = 0.05;
-constexpr double kLeastNoise = 0.01;  // of ln(time)
+constexpr double kLeastNoise = 0.01;  // standard deviation of ln(time)
 // Standard deviation of ln(time) and ln(bytes) of a call between two states of the machine.
 constexpr double kStateDeviation = 0.5;
 // A new state must be likelier than the known ones by this factor, as a logarithm.

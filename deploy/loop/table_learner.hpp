@@ -41,7 +41,7 @@ struct LearnerOptions {
 struct LearnerCall {
   std::size_t group = 0;  ///< class of the call
   std::size_t config = 0;
-  double time_s = 0;  ///< of the slowest rank
+  double time_s = 0;  ///< time of the slowest rank
   double bytes = 0;   ///< bytes that all nodes' interfaces received during the call; 0: not counted
 };
 
@@ -73,9 +73,9 @@ class TableLearner {
 
  private:
   struct Estimate {
-    double prior = 0;              ///< of ln(time)
+    double prior = 0;              ///< prior mean of ln(time)
     double center = 0;             ///< ln of the last calls' usual_time()
-    double count = 0;              ///< of measured calls, at most kMostCount
+    double count = 0;              ///< number of measured calls, at most kMostCount
     std::array<double, 9> last{};  ///< times of the last calls, by number modulo 9, s
     std::size_t calls = 0;
     double bytes = 0;  ///< mean of ln(bytes)

@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kMostRanks = 64;
 constexpr std::uint64_t kMostCalls = 1'000'000;
 
-/// What the processes share.
+/// Memory that the processes share.
 struct Shared {
   std::atomic<std::uint64_t> made[kMostRanks];
   std::atomic<bool> alive[kMostRanks];

@@ -1,4 +1,4 @@
-// What a call costs while no table changes.
+// Cost of a call while no table changes.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

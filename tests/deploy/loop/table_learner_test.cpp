@@ -120,7 +120,7 @@ TEST_CASE("learner: changes are noticed soon, and known states are recognised") 
     false_alarms += learner.alarms() > 6 ? learner.alarms() - 6 : 0;
     CHECK(learner.states() == 3);
   }
-  CHECK(found >= 114);  // of 120
+  CHECK(found >= 114);  // there are 120
   CHECK(false_alarms <= 10);
 }
 
