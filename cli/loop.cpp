@@ -79,11 +79,15 @@ int loop(const std::vector<std::string>& args) {
     const std::string folder = arguments->text("show");
     const LoopConfig config = load_loop_config(inside(folder, kLoopFile));
     const std::string out = arguments->has("out") ? arguments->text("out") : "";
+    const LoopRecord record = read_loop_record(folder);
     if (!out.empty()) {
       refuse_foreign_files(out, loop_files());
       make_folder(out);
+      write_loop_record(record, out);
+      write_text_file(inside(out, kLoopFile),
+                      read_text_file(inside(folder, kLoopFile), kLargestLoopFile));
     }
-    publish(config.name, config.start, read_loop_record(folder), out);
+    publish(config.name, config.start, record, out);
     return 0;
   }
   if (!arguments->has("FILE")) {
@@ -125,7 +129,7 @@ const Command& loop_command() {
       .summary = "Let an agent learn while an application runs on real hardware",
       .usage = "FILE --out DIR [options] | --show DIR [--out DIR]",
       .examples =
-          "  cclgym loop experiments/netlab/loop.yaml --launch \"scripts/netlab mpirun\" "
+          "  cclgym loop experiments/loop-netlab.yaml --launch \"scripts/netlab mpirun\" "
           "-o results/loop\n"
           "      compares the agent call by call with OpenMPI's default, with its own first table\n"
           "      and with the best single table, while the file's events change the network;\n"

@@ -78,7 +78,7 @@ TEST_CASE("mistakes on the command line: a message, exit code 2", "[cli][main]")
        "unknown command 'rnu'; expected one of run, merge, report, simulate, describe, list, "
        "compile, "
        "verify, synthesize, check-certificate, tune-dispatch, fit, compare, calibrate, train, "
-       "evaluate, validate, export, deploy "
+       "evaluate, validate, loop, export, deploy "
        "(did you mean 'run'?)"},
       {{"--vresion"},
        "unknown option '--vresion'; expected one of --help, --version (did you mean '--version'?)"},

@@ -85,6 +85,9 @@ const std::map<std::string, WorkingCall>& working_calls() {
         .changing = {"o/all.rows.csv"},
         .needs_torch = true,
         .needs_mpi = true}},
+      {"loop",
+       {.args = {"loop", "--show", CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop", "-o",
+                 "o"}}},
       {"export", {.args = {"export", "trained", "--to", "o.policy"}, .needs_torch = true}},
       {"deploy",
        {.args = {"deploy", "--constants", "--machine", "dgx1", "--for", "nccl-2.28", "-o", "o"}}}};

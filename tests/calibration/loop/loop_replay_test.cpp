@@ -117,7 +117,7 @@ Replayed replay(const LoopConfig& config, const LoopPlan& plan, const SweptMachi
 }  // namespace
 
 TEST_CASE("learner: in a replay of four sweeps it is faster than any table that stays") {
-  const LoopConfig config = load_loop_config(CCLGYM_SOURCE_DIR "/experiments/netlab/loop.yaml");
+  const LoopConfig config = load_loop_config(CCLGYM_SOURCE_DIR "/experiments/loop-netlab.yaml");
   const LoopPlan plan = plan_loop(config);
   const SweptMachine machine = swept_machine(config, plan);
   constexpr int kSeeds = 8;

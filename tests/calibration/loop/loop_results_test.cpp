@@ -14,7 +14,7 @@
 namespace cclgym::test {
 namespace {
 
-const std::string kShippedLoop = CCLGYM_SOURCE_DIR "/experiments/netlab/loop.yaml";
+const std::string kShippedLoop = CCLGYM_SOURCE_DIR "/experiments/loop-netlab.yaml";
 
 LoopConfig config_of(const std::string& more) {
   const TemporaryFile file(

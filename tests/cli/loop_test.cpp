@@ -1,0 +1,69 @@
+// Tests of cclgym loop without measuring: --plan and --show.
+#include "cli/program.hpp"
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cclgym::test {
+namespace {
+
+const std::string kMeasured = CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop";
+const std::string kLoopFile = CCLGYM_SOURCE_DIR "/experiments/loop-netlab.yaml";
+
+TEST_CASE("loop --show prints the figures of docs/closed-loop.md, and writes pages if asked to",
+          "[cli][loop]") {
+  const TemporaryFolder folder;
+  const Ended shown = run_program({"loop", "--show", kMeasured}, folder.path());
+  INFO(shown.err);
+  CHECK(shown.code == 0);
+  CHECK(contains(shown.out, "900 s, 51167 calls"));
+  CHECK(contains(shown.out, "0.665 (0.659 .. 0.671)  0.703 (0.697 .. 0.709)"));
+  CHECK(contains(shown.out, "0.973 (0.967 .. 0.979)  0.993 (0.990 .. 0.997)"));
+  CHECK(contains(shown.out, "0.990 (0.984 .. 0.996)  0.998 (0.995 .. 1.001)"));
+  CHECK(contains(shown.out, "agent: 12792 calls, 682 changes of tables, 0 dropped"));
+
+  const std::vector<std::string> write{"loop", "--show", kMeasured, "--out", "o"};
+  CHECK(run_program(write, folder.path()).code == 0);
+  CHECK(read_file(folder / "o/calls.csv") == read_file(kMeasured + "/calls.csv"));
+  CHECK(run_program(write, folder.path()).code == 0);
+  CHECK(contains(read_file(folder / "o/loop.html"), "netlab-loop"));
+  write_file(folder / "o/events.csv", "mine\n");
+  const Ended foreign = run_program(write, folder.path());
+  CHECK(foreign.code == 2);
+  CHECK(contains(foreign.err, "events.csv': not written by cclgym loop"));
+  CHECK(read_file(folder / "o/events.csv") == "mine\n");
+}
+
+TEST_CASE("loop --plan prints candidates and first tables", "[cli][loop]") {
+  const TemporaryFolder folder;
+  const Ended plan = run_program({"loop", kLoopFile, "--plan"}, folder.path());
+  INFO(plan.err);
+  CHECK(plan.code == 0);
+  CHECK(contains(plan.out,
+                 "allreduce of 4MiB: 7 candidates; frozen: ring in 64KiB; hindsight: "
+                 "ring in 16KiB\n"));
+}
+
+TEST_CASE("loop refuses options that do not fit, and files that are not its own", "[cli][loop]") {
+  const TemporaryFolder folder;
+  const auto refused = [&](std::vector<std::string> more, const std::string& part) {
+    std::vector<std::string> args{"loop"};
+    args.insert(args.end(), more.begin(), more.end());
+    const Ended ended = run_program(args, folder.path());
+    INFO(ended.err);
+    CHECK(ended.code == 2);
+    CHECK(contains(ended.err, part));
+  };
+  refused({}, "missing FILE");
+  refused({kLoopFile}, "--out: is missing");
+  refused({kLoopFile, "--show", kMeasured}, "--show: measures nothing, but FILE is for measuring");
+  refused({"--show", "nowhere"}, "nowhere");
+  refused({"gone.yaml", "-o", "o"}, "'gone.yaml' does not exist");
+  write_file(folder / "bad.yaml",
+             "name: x\nprior: p.csv\ncalls: [{collective: allredce, sizes: 1KiB}]\n");
+  refused({"bad.yaml", "-o", "o"}, "bad.yaml:3:22");
+  refused({kLoopFile, "-o", "o", "--launch", "false"}, "ended before it reported its name");
+}
+
+}  // namespace
+}  // namespace cclgym::test
