@@ -95,27 +95,29 @@ void CommunicatorLoop::off(const std::string& reason) noexcept {
   }
 }
 
-void CommunicatorLoop::add_tuner(std::size_t ranks, const PluginLog& log) noexcept {
+bool CommunicatorLoop::add_tuner(std::size_t ranks, const PluginLog& log) noexcept {
   const std::lock_guard lock(mutex_);
+  if (tuner_ranks_ != 0) return refuse_second();
   log_ = log;
-  const bool second = tuner_ranks_ != 0;
   tuner_ranks_ = ranks;
-  if (second) {
-    off_ = true;
-    return off("this process has two ranks of the communicator");
-  }
   start();
+  return true;
 }
 
-void CommunicatorLoop::add_profiler(const TimedCommunicator& own, const PluginLog& log) noexcept {
+bool CommunicatorLoop::add_profiler(const TimedCommunicator& own, const PluginLog& log) noexcept {
   const std::lock_guard lock(mutex_);
+  if (own_) return refuse_second();
   log_ = log;
-  if (own_) {
-    off_ = true;
-    return off("this process has two ranks of the communicator");
-  }
   own_ = own;
   start();
+  return true;
+}
+
+// Another rank of the communicator in this process: NCCL does not tell whose tuner is whose.
+bool CommunicatorLoop::refuse_second() noexcept {
+  off_ = true;
+  off("this process has two ranks of the communicator");
+  return false;
 }
 
 // Needs the lock. No exception leaves it.

@@ -39,9 +39,10 @@ class CommunicatorLoop {
   CommunicatorLoop& operator=(const CommunicatorLoop&) = delete;
 
   /// The loop starts when both were called. It stays off, with a line in the log, if one is called
-  /// twice (two ranks of the communicator in this process) or one is missing at the first ask.
-  void add_tuner(std::size_t ranks, const PluginLog& log) noexcept;
-  void add_profiler(const TimedCommunicator& own, const PluginLog& log) noexcept;
+  /// twice (two ranks of the communicator in this process; false) or one is missing at the first
+  /// ask.
+  bool add_tuner(std::size_t ranks, const PluginLog& log) noexcept;
+  bool add_profiler(const TimedCommunicator& own, const PluginLog& log) noexcept;
 
   enum class Answer : std::uint8_t {
     None,   ///< the loop has no choice: policy, CSV or NCCL choose
@@ -60,6 +61,7 @@ class CommunicatorLoop {
 
  private:
   void start();
+  [[nodiscard]] bool refuse_second() noexcept;
   void off(const std::string& reason) noexcept;
   [[nodiscard]] LoopMembers find_members(const std::atomic<bool>& ending);
   [[nodiscard]] std::optional<std::uint32_t> begin(LoopGroup& group, std::uint64_t key);

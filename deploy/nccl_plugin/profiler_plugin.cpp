@@ -41,9 +41,12 @@ void open_times(Profiler& profiler, const std::string& path, const TimedCommunic
 int init(void** context, std::uint64_t communicator, int* activation_mask,
          const char* /*communicator_name*/, int nodes, int ranks, int rank,
          cclgym_nccl_logger logger) {
+  constexpr int kEvents = CCLGYM_NCCL_EVENT_COLLECTIVE | CCLGYM_NCCL_EVENT_KERNEL_CHANNEL;
   if (context != nullptr) *context = nullptr;
   if (context == nullptr || activation_mask == nullptr) return CCLGYM_NCCL_SUCCESS;
-  *activation_mask = 0;
+  // The mask is that of the process: a communicator without a loop must not stop the others'
+  // events.
+  *activation_mask = loop_wanted() ? kEvents : 0;
   const char* pattern = plugin_variable("CCLGYM_PROFILE");
   if (pattern == nullptr && !loop_wanted()) return CCLGYM_NCCL_SUCCESS;
   try {
@@ -52,17 +55,17 @@ int init(void** context, std::uint64_t communicator, int* activation_mask,
     profiler->logger = logger;
     KernelTimes::Taker taker;
     if (loop_wanted() && ranks > 1) {
-      profiler->loop = CommunicatorLoop::of(communicator);
-      taker = [loop = profiler->loop.get()](std::span<const KernelTimes::Row> rows) {
-        loop->take(rows);
-      };
+      const auto loop = CommunicatorLoop::of(communicator);
+      if (loop->add_profiler(of, PluginLog(logger))) {
+        profiler->loop = loop;
+        taker = [own = loop.get()](std::span<const KernelTimes::Row> rows) { own->take(rows); };
+      }
     }
     if (pattern != nullptr) open_times(*profiler, times_path(pattern, of), of, taker);
     if (!profiler->times && !profiler->loop) return CCLGYM_NCCL_SUCCESS;
     if (!profiler->times) profiler->times = std::make_unique<KernelTimes>("", of, taker);
-    if (profiler->loop) profiler->loop->add_profiler(of, PluginLog(logger));
     *context = profiler.release();
-    *activation_mask = CCLGYM_NCCL_EVENT_COLLECTIVE | CCLGYM_NCCL_EVENT_KERNEL_CHANNEL;
+    *activation_mask = kEvents;
   } catch (...) {
     *context = nullptr;  // no memory or no thread
   }

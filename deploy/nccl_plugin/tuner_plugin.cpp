@@ -84,8 +84,7 @@ std::shared_ptr<CommunicatorLoop> loop_of(std::optional<std::uint64_t> communica
     return nullptr;
   }
   auto loop = CommunicatorLoop::of(*communicator);
-  loop->add_tuner(ranks, log);
-  return loop;
+  return loop->add_tuner(ranks, log) ? loop : nullptr;
 }
 
 // Runs `work`; an exception becomes a line in the log, and NCCL keeps its own choices.

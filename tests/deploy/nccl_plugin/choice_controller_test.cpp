@@ -27,9 +27,40 @@ AskedClass asked_class(std::uint16_t number, std::uint8_t config) {
 
 LoopMembers nobody(const std::atomic<bool>& /*ending*/) { throw std::runtime_error("alone"); }
 
-// Time of config 2 that the learner believes after one call with these times of the ranks.
-struct Played {
-  LoopGroup group{0, 1, nobody, ""};
+/// Two ranks, connected by TCP; the controller is that of rank 0.
+struct Pair {
+  Pair() {
+    std::vector<ListeningSocket> listeners(2);
+    std::vector<RankAddress> addresses;
+    for (std::int32_t rank = 0; rank < 2; ++rank) {
+      addresses.push_back({"127.0.0.1", listeners[static_cast<std::size_t>(rank)].port(), rank});
+    }
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      groups.push_back(std::make_unique<LoopGroup>(static_cast<std::int32_t>(rank), addresses, 5,
+                                                   std::move(listeners[rank]), ""));
+    }
+    controller = std::make_unique<ChoiceController>(*groups[0], 2);
+  }
+  // Steps of the controller until the condition holds; false if it takes too long.
+  template <class Condition>
+  bool until(const Condition& condition) {
+    for (int i = 0; i < 2000; ++i) {
+      controller->step();
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return false;
+  }
+  // A call whose time is `time_s` on rank 0 and `other_s` on rank 1.
+  void report(const MeasuredCollective& made, double time_s, double other_s) {
+    MeasuredCollective one = made;
+    one.time_s = time_s;
+    groups[0]->report(to_report(one));
+    one.time_s = other_s;
+    groups[1]->report(to_report(one));
+  }
+
+  std::vector<std::unique_ptr<LoopGroup>> groups;
   std::unique_ptr<ChoiceController> controller;
 };
 
@@ -92,26 +123,66 @@ TEST_CASE("choice controller: the choice without the loop is first, and is left 
   CHECK(controller.learner().table().size() == 2);
 }
 
-TEST_CASE("choice controller: times of ranks are joined by collective and sequence",
+TEST_CASE("choice controller: the fastest rank's time counts where nobody can finish early",
           "[plugin-loop]") {
-  LoopGroup group(0, 2, nobody, "");
-  ChoiceController controller(group, 2);
-  const auto gather = static_cast<std::uint16_t>(CCLGYM_NCCL_ALLGATHER * kLoopSizes);
-  const auto broadcast = static_cast<std::uint16_t>(CCLGYM_NCCL_BROADCAST * kLoopSizes);
-  controller.add(asked_class(gather, 5));
-  controller.add(asked_class(broadcast, 5));
-  CHECK(
-      from_report(
-          to_report(
-              {.sequence = 3, .number = gather, .config = 5, .time_s = 0.25, .received_bytes = 7}))
-          .received_bytes == 7);
-  // The group reports as rank 0 only; the other rank's reports are missing, so nothing is learned.
-  for (std::uint64_t sequence = 0; sequence < 400; ++sequence) {
-    group.report(to_report({.sequence = sequence, .number = gather, .config = 5, .time_s = 1e-4}));
+  const int collective = GENERATE(range(0, 5));
+  CAPTURE(collective);
+  const auto number =
+      static_cast<std::uint16_t>(static_cast<std::size_t>(collective) * kLoopSizes + 3);
+  Pair pair;
+  pair.controller->add(asked_class(number, 5));
+  // By rank 0, config 5 takes 100 us; by rank 1, which waits, 300 us. The prior of config 2 is 20 %
+  // above that of config 5: it is tried if config 5 takes 300 us instead of 100 us.
+  std::uint64_t sequence = 0;
+  for (; sequence < 10; ++sequence) {
+    pair.report({.sequence = sequence, .number = number, .config = 5}, 1e-4, 3e-4);
   }
+  for (; sequence < 20; ++sequence) {
+    pair.report({.sequence = sequence, .number = number, .config = 2}, 2e-4, 2.1e-4);
+  }
+  REQUIRE(pair.until([&] { return pair.controller->learned() == 20; }));
+  const bool fastest = collective >= CCLGYM_NCCL_ALLGATHER;
+  CHECK(pair.controller->learner().table()[0] == (fastest ? 5 : 2));
+  const auto choices = pair.controller->choices();
+  if (fastest) {
+    CHECK(choices.empty());
+  } else {
+    CHECK(choices == std::vector<LoopChoice>{
+                         {.number = number, .algorithm = 0, .protocol = 2, .channels = 8}});
+    CHECK(pair.until([&] {
+      const LoopStatus status = pair.groups[0]->status();
+      return status.committed > 0;
+    }));
+  }
+}
+
+TEST_CASE("choice controller: reports that do not belong together teach nothing", "[plugin-loop]") {
+  Pair pair;
+  pair.controller->add(asked_class(7, 5));
+  for (std::uint64_t sequence = 0; sequence < 10; ++sequence) {
+    MeasuredCollective one{.sequence = sequence, .number = 7, .config = 5, .time_s = 1e-4};
+    pair.groups[0]->report(to_report(one));
+    if (sequence % 2 == 0) one.config = 2;
+    if (sequence % 4 == 1) one.number = 8;
+    pair.groups[1]->report(to_report(one));
+    pair.groups[1]->report({.call = sequence, .key = 100'000, .table = 70'000, .time_s = -1});
+  }
+  CHECK(pair.until([&] { return pair.controller->learned() == 2; }));  // sequences 3 and 7
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  controller.step();
-  CHECK(controller.learned() == 0);
+  pair.controller->step();
+  CHECK(pair.controller->learned() == 2);
+}
+
+TEST_CASE("choice controller: a rank that reports no times switches changes off", "[plugin-loop]") {
+  Pair pair;
+  pair.controller->add(asked_class(7, 5));
+  for (std::uint64_t sequence = 0; sequence < 400; ++sequence) {
+    pair.groups[0]->report(
+        to_report({.sequence = sequence, .number = 7, .config = 5, .time_s = 1e-4}));
+  }
+  CHECK(pair.until([&] { return !pair.groups[0]->status().off.empty(); }));
+  CHECK(pair.groups[0]->status().off == "rank 1 reports no times");
+  CHECK(pair.controller->learned() == 0);
 }
 
 }  // namespace cclgym::test

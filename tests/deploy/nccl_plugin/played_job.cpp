@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <stdexcept>
@@ -42,6 +44,8 @@ struct SharedRank {
   std::size_t line_count;
   long allocations;
   double longest_us;
+  long threads;
+  long files;
 };
 struct SharedJob {
   std::array<SharedRank, kMostRanks> ranks;
@@ -64,6 +68,13 @@ void play_line(int level, unsigned long /*flags*/, const char* /*file*/, int /*l
   played_lines().push_back((level == CCLGYM_NCCL_LOG_WARN ? "WARN " : "INFO ") + std::string(text));
 }
 
+long entries_of(const char* folder) {
+  const auto all = std::filesystem::directory_iterator(folder);
+  return static_cast<long>(std::distance(begin(all), end(all)));
+}
+long count_threads() { return entries_of("/proc/self/task"); }
+long count_files() { return entries_of("/proc/self/fd"); }
+
 // Ranks wait for the slowest, so that they are at most kApart calls apart.
 void keep_together(const SharedJob& shared, const PlayedJob& job, std::uint64_t call) {
   while (true) {
@@ -78,6 +89,8 @@ void keep_together(const SharedJob& shared, const PlayedJob& job, std::uint64_t 
 
 void play_rank(SharedJob& shared, const PlayedJob& job, int rank) {
   SharedRank& own = shared.ranks[static_cast<std::size_t>(rank)];
+  const long threads = count_threads();
+  const long files = count_files();
   {
     PlayedRank played(rank, job.ranks, job.has_profiler);
     std::vector<std::unique_ptr<PlayedRank>> others;
@@ -110,6 +123,10 @@ void play_rank(SharedJob& shared, const PlayedJob& job, int rank) {
         played.make(next, config, next.real_us[config] * (1 + random.normal(0, kNoise)) + waits_us);
       }
       own.made = call + 1;
+      if (call == 100) {
+        own.threads = count_threads() - threads;
+        own.files = count_files() - files;
+      }
       ::usleep(job.pause_us);
     }
     // The last reports and lines.
@@ -233,6 +250,8 @@ PlayedResult play(const PlayedJob& job) {
     for (std::size_t i = 0; i < own.line_count; ++i) log.emplace_back(own.lines[i].data());
     result.allocations.push_back(own.allocations);
     result.longest_us.push_back(own.longest_us);
+    result.threads.push_back(own.threads);
+    result.files.push_back(own.files);
   }
   ::munmap(memory, sizeof(SharedJob));
   return result;

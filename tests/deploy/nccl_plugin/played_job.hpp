@@ -80,7 +80,10 @@ struct PlayedResult {
   std::vector<std::vector<std::string>> log;  ///< by rank
   std::vector<long> allocations;              ///< by rank: questions during which it allocated
   std::vector<double> longest_us;             ///< by rank: of a question
-  std::vector<int> status;                    ///< of the processes, as waitpid gives it
+  /// By rank: threads, and open files, that the plugin has added after the first calls.
+  std::vector<long> threads;
+  std::vector<long> files;
+  std::vector<int> status;  ///< of the processes, as waitpid gives it
 };
 /// Plays the job to its end.
 [[nodiscard]] PlayedResult play(const PlayedJob& job);
