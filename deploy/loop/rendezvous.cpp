@@ -102,6 +102,15 @@ std::optional<RendezvousAnswer> ask_once(const RendezvousPoint& point, Rendezvou
   }
 }
 
+// Appends up to a question and a byte: a stranger may send without end. False if the other end is
+// gone.
+bool receive_little(int socket, std::string& bytes) {
+  std::array<char, sizeof(RendezvousQuestion) + 1> part{};
+  const ssize_t got = ::recv(socket, part.data(), part.size(), MSG_DONTWAIT);
+  if (got > 0) bytes.append(part.data(), static_cast<std::size_t>(got));
+  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+}
+
 LoopMembers members_of(const RendezvousAnswer& answer, ListeningSocket listener) {
   LoopMembers members{.token = answer.token, .listener = std::move(listener)};
   std::vector<std::uint64_t> nodes;
@@ -201,7 +210,7 @@ void RendezvousServer::run() {
       bool open = now < one.until;
       if (open && !waits && polled[i + 1].revents != 0) {
         if (!one.answered) {
-          open = receive_some(one.socket.get(), one.in);
+          open = receive_little(one.socket.get(), one.in);
           if (one.in.size() >= sizeof(RendezvousQuestion)) {
             one.out = book_->answer(one.in, now);
             one.answered = true;

@@ -265,8 +265,7 @@ void CommunicatorLoop::take(std::span<const KernelTimes::Row> rows) noexcept {
     }
     if (++ticks_ % kTicksPerLook == 0) look_around(*group);
   } catch (const std::exception& error) {
-    group->switch_off("no memory");
-    off(error.what());
+    off(error.what());  // this rank's times are missing from now on
   }
 }
 
