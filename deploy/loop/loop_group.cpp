@@ -156,6 +156,11 @@ void LoopGroup::report(const CallReport& call) {
   (void)reports_.push(own);
 }
 
+void LoopGroup::send_now() {
+  const std::lock_guard lock(mutex_);
+  wake();
+}
+
 std::optional<std::uint32_t> LoopGroup::propose(std::string table, std::uint64_t ahead) {
   const std::lock_guard lock(mutex_);
   if (rank_ != 0 || !links_ || !status_.off.empty() || proposing_) return std::nullopt;

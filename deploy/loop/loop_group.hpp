@@ -93,6 +93,8 @@ class LoopGroup {
 
   /// Sends a measured call to the leader, later. Does not wait; drops the report if too many wait.
   void report(const CallReport& call);
+  /// Sends the reports now, instead of within 20 ms. Does not wait for other ranks.
+  void send_now();
 
   /// Leader: proposes that calls use this table, from the call `ahead` (>= 1) calls after the next
   /// one on. Returns the number of the table; nullopt if the change before has no verdict yet, if

@@ -258,6 +258,7 @@ void CommunicatorLoop::take(std::span<const KernelTimes::Row> rows) noexcept {
       one->received_bytes = received_bytes;
       group->report(to_report(*one));
     }
+    if (!rows.empty()) group->send_now();
     if (controller_) {
       AskedClass asked;
       while (asked_->pop(asked)) controller_->add(asked);

@@ -33,7 +33,7 @@ const PlayedTimes kPredictedGather = times({{kRingLl, 50}, {kRingSimple, 60}});
 const PlayedTimes kBefore = times(
     {{kTreeLl, 170}, {kTreeSimple, 90}, {kRingLl, 150}, {kRingSimple, 110}, {kNvlsSimple, 65}});
 const PlayedTimes kAfter = times(
-    {{kTreeLl, 160}, {kTreeSimple, 95}, {kRingLl, 150}, {kRingSimple, 60}, {kNvlsSimple, 150}});
+    {{kTreeLl, 160}, {kTreeSimple, 140}, {kRingLl, 150}, {kRingSimple, 60}, {kNvlsSimple, 150}});
 const PlayedTimes kGather = times({{kRingLl, 70}, {kRingSimple, 45}});
 
 // AllReduce and AllGather in turn. The machine changes at call `change`: then AllReduce is best by
