@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 #include <utility>
 
 #include "core/tasks/wire.hpp"
@@ -47,18 +48,54 @@ LoopGroup::LoopGroup(std::int32_t rank, std::vector<RankAddress> addresses, std:
       options_(options),
       member_(rank, ranks_, 0),
       random_(Random::stream(token, {static_cast<std::uint64_t>(rank)})),
-      links_(rank, std::move(addresses), token, std::move(listener)) {
+      links_(std::make_unique<RankLinks>(rank, std::move(addresses), token, std::move(listener))) {
   tables_.emplace(0, std::move(first));
+  status_.connected = true;
   thread_ = std::thread([this] { run(); });
+}
+
+LoopGroup::LoopGroup(std::int32_t rank, std::int32_t ranks, FindMembers find, std::string first,
+                     const LoopOptions& options)
+    : rank_(rank), ranks_(ranks), options_(options), member_(rank, ranks, 0), random_(0) {
+  tables_.emplace(0, std::move(first));
+  thread_ = std::thread([this, find = std::move(find)] {
+    find_members(find);
+    if (links_) run();
+  });
 }
 
 LoopGroup::~LoopGroup() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
+    wake();
   }
-  links_.wake();
   thread_.join();
+}
+
+// Part of the thread.
+void LoopGroup::find_members(const FindMembers& find) {
+  try {
+    LoopMembers members = find(ending_);
+    if (ending_) return;
+    if (members.addresses.size() != static_cast<std::size_t>(ranks_)) {
+      throw std::invalid_argument("another number of ranks came");
+    }
+    auto links = std::make_unique<RankLinks>(rank_, std::move(members.addresses), members.token,
+                                             std::move(members.listener));
+    const std::lock_guard lock(mutex_);
+    random_ = Random::stream(members.token, {static_cast<std::uint64_t>(rank_)});
+    links_ = std::move(links);
+    status_.connected = true;
+  } catch (const std::exception& error) {
+    const std::lock_guard lock(mutex_);
+    stay(error.what());
+  }
+}
+
+// Needs the lock.
+void LoopGroup::wake() {
+  if (links_) links_->wake();
 }
 
 std::optional<std::uint32_t> LoopGroup::begin_call(std::uint64_t key) {
@@ -90,7 +127,7 @@ std::optional<std::uint32_t> LoopGroup::wait_for_verdict() {
         std::vector<AgreementMessage> messages;
         member_.overdue(messages);
         queue_all(messages, RankLinks::Way::Direct);
-        links_.wake();
+        wake();
         pause_s *= kPauseGrowth;
       }
       ballot = member_.ballot();
@@ -125,9 +162,14 @@ void LoopGroup::report(const CallReport& call) {
   (void)reports_.push(own);
 }
 
+void LoopGroup::send_now() {
+  const std::lock_guard lock(mutex_);
+  wake();
+}
+
 std::optional<std::uint32_t> LoopGroup::propose(std::string table, std::uint64_t ahead) {
   const std::lock_guard lock(mutex_);
-  if (rank_ != 0 || !status_.off.empty() || proposing_) return std::nullopt;
+  if (rank_ != 0 || !links_ || !status_.off.empty() || proposing_) return std::nullopt;
   if (table.size() > kMostFrameBytes / 2) return std::nullopt;
   const std::uint32_t number = newest_table_ + 1;
   tables_[number] = std::move(table);
@@ -147,7 +189,7 @@ std::optional<std::uint32_t> LoopGroup::propose(std::string table, std::uint64_t
   proposed_at_ = Clock::now();
   remind_pause_s_ = kRemind_s;
   remind_at_ = later(remind_pause_s_);
-  links_.wake();
+  wake();
   return number;
 }
 
@@ -166,7 +208,7 @@ void LoopGroup::switch_off(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   stay(reason);
   if (rank_ != 0) queue(FrameKind::Off, 0, reason);
-  links_.wake();
+  wake();
 }
 
 LoopStatus LoopGroup::status() const {
@@ -232,9 +274,9 @@ void LoopGroup::run() {
       if (!deferred_.empty()) most = kDeferredTick;
     }
     changed_.notify_all();
-    for (Outgoing& out : outgoing) links_.send(std::move(out.frame), out.way);
+    for (Outgoing& out : outgoing) links_->send(std::move(out.frame), out.way);
     outgoing.clear();
-    links_.exchange(most, arrived);
+    links_->exchange(most, arrived);
   }
 }
 
@@ -336,6 +378,7 @@ void LoopGroup::lead() {
 void LoopGroup::notice_verdict() {
   proposing_ = false;
   if (member_.committed()) {
+    status_.committed = newest_table_;
     unanswered_ = 0;
     return;
   }

@@ -2,9 +2,11 @@
 // and reports of measured calls to the leader (docs/closed-loop.md).
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,9 +17,9 @@
 
 #include "core/random.hpp"
 #include "deploy/agreement/member.hpp"
+#include "deploy/loop/bounded_queue.hpp"
 #include "deploy/loop/call_history.hpp"
 #include "deploy/loop/rank_links.hpp"
-#include "deploy/nccl_plugin/bounded_queue.hpp"
 
 namespace cclgym {
 
@@ -41,13 +43,26 @@ struct LoopOptions {
   double drop_s = 0.5;      ///< the leader drops a proposal that is not answered
 };
 
+/// The ranks of a group, by rank, and the socket at which this rank's address listens.
+struct LoopMembers {
+  std::vector<RankAddress> addresses{};
+  std::uint64_t token = 0;  ///< equal on all ranks
+  ListeningSocket listener{};
+};
+
+/// Finds the other ranks; may take its time. Throws UserError if they do not come. `ending` becomes
+/// true when the group is no longer wanted; the result is then ignored, and so is an error.
+using FindMembers = std::function<LoopMembers(const std::atomic<bool>& ending)>;
+
 /// Events so far, on this rank.
 struct LoopStatus {
+  bool connected = false;  ///< the addresses of the other ranks are known
   std::uint64_t calls = 0;
-  std::uint32_t table = 0;    ///< table of the last call
-  std::uint64_t changes = 0;  ///< changes of tables that this rank has carried out
-  std::uint64_t dropped = 0;  ///< leader: proposals that were aborted
-  std::uint64_t waits = 0;    ///< calls that waited for a verdict
+  std::uint32_t table = 0;      ///< table of the last call
+  std::uint64_t changes = 0;    ///< changes of tables that this rank has carried out
+  std::uint32_t committed = 0;  ///< leader: newest table that is known to be decided
+  std::uint64_t dropped = 0;    ///< leader: proposals that were aborted
+  std::uint64_t waits = 0;      ///< calls that waited for a verdict
   double longest_wait_s = 0;
   std::string off{};  ///< reason why tables do not change any more; empty: they do
 };
@@ -60,6 +75,11 @@ class LoopGroup {
   /// no socket or thread.
   LoopGroup(std::int32_t rank, std::vector<RankAddress> addresses, std::uint64_t token,
             ListeningSocket listener, std::string first, const LoopOptions& options = {});
+  /// The same, but the object's thread finds the other ranks first. Calls are counted from the
+  /// start, with table 0; proposals begin when the ranks are known. If they do not come, changes
+  /// are off. Throws std::system_error if the system gives no thread.
+  LoopGroup(std::int32_t rank, std::int32_t ranks, FindMembers find, std::string first,
+            const LoopOptions& options = {});
   ~LoopGroup();
   LoopGroup(const LoopGroup&) = delete;
   LoopGroup& operator=(const LoopGroup&) = delete;
@@ -73,10 +93,12 @@ class LoopGroup {
 
   /// Sends a measured call to the leader, later. Does not wait; drops the report if too many wait.
   void report(const CallReport& call);
+  /// Sends the reports now, instead of within 20 ms. Does not wait for other ranks.
+  void send_now();
 
   /// Leader: proposes that calls use this table, from the call `ahead` (>= 1) calls after the next
-  /// one on. Returns the number of the table; nullopt if the change before has no verdict yet, or
-  /// if the mechanism is off.
+  /// one on. Returns the number of the table; nullopt if the change before has no verdict yet, if
+  /// the other ranks are not known yet, or if the mechanism is off.
   std::optional<std::uint32_t> propose(std::string table, std::uint64_t ahead);
   /// Leader: true if no proposal waits for its verdict.
   [[nodiscard]] bool settled() const;
@@ -96,7 +118,9 @@ class LoopGroup {
   };
 
   [[nodiscard]] std::optional<std::uint32_t> wait_for_verdict();
+  void find_members(const FindMembers& find);
   void run();
+  void wake();
   void handle(Frame& frame);
   void handle_agreement(Frame& frame);
   void send_reports();
@@ -129,9 +153,10 @@ class LoopGroup {
   double remind_pause_s_ = 0;     ///< grows: a new ballot overtakes the one before
   std::vector<bool> answered_{};  ///< leader: ranks that hold or refuse the proposal
   int unanswered_ = 0;            ///< proposals in a row that some rank did not answer
-  bool ending_ = false;
+  std::atomic<bool> ending_ = false;
   BoundedQueue<CallReport, 4096> reports_;
-  RankLinks links_;  ///< used by the thread only, except wake()
+  /// Set once, with a lock; null until the ranks are known. Used by the thread, except wake().
+  std::unique_ptr<RankLinks> links_{};
   std::thread thread_;
 };
 

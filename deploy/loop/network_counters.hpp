@@ -19,7 +19,7 @@ struct NetworkCount {
 
 /// Reads /sys/class/net/NAME/statistics of all interfaces but loopback, and the counters of
 /// InfiniBand ports (/sys/class/infiniband/NAME/ports/N/counters, whose data is in units of 4 B).
-/// Interfaces that appear later are not counted. Not thread-safe.
+/// Interfaces that appear later are not counted. Any thread may call read().
 class NetworkCounters {
  public:
   /// `root` replaces "/sys/class", for tests.

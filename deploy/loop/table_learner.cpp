@@ -47,28 +47,27 @@ double usual_time(std::span<const double> times) {
 
 TableLearner::TableLearner(const std::vector<std::vector<double>>& prior_s,
                            const LearnerOptions& options)
-    : options_(options), times_(options.times), bytes_(options.bytes) {
-  State first(prior_s.size());
-  for (std::size_t group = 0; group < prior_s.size(); ++group) {
-    double best = kUnknown;
-    for (const double time_s : prior_s[group]) {
-      if (time_s > 0 && std::isfinite(time_s)) best = std::min(best, std::log(time_s));
-    }
-    if (best == kUnknown) throw std::invalid_argument("TableLearner: a class has no known time");
-    for (const double time_s : prior_s[group]) {
-      const bool known = time_s > 0 && std::isfinite(time_s);
-      const bool tried = known && std::log(time_s) <= best + options_.widest;
-      first[group].push_back({.prior = tried ? std::log(time_s) : kUnknown});
-    }
+    : options_(options), times_(options.times), bytes_(options.bytes), states_(1) {
+  for (const std::vector<double>& of_class : prior_s) add_class(of_class);
+}
+
+void TableLearner::add_class(const std::vector<double>& prior_s) {
+  double best = kUnknown;
+  for (const double time_s : prior_s) {
+    if (time_s > 0 && std::isfinite(time_s)) best = std::min(best, std::log(time_s));
   }
-  noise_.assign(prior_s.size(), square(options_.noise));
-  delay_ = std::min(kMostDelay, prior_s.size() - 1);
-  states_.push_back(std::move(first));
-  for (std::size_t group = 0; group < prior_s.size(); ++group) {
-    const auto& estimates = states_.front()[group];
-    const auto best = std::ranges::min_element(estimates, {}, &Estimate::prior);
-    table_.push_back(static_cast<std::uint16_t>(best - estimates.begin()));
+  if (best == kUnknown) throw std::invalid_argument("TableLearner: a class has no known time");
+  std::vector<Estimate> estimates;
+  for (const double time_s : prior_s) {
+    const bool known = time_s > 0 && std::isfinite(time_s);
+    const bool tried = known && std::log(time_s) <= best + options_.widest;
+    estimates.push_back({.prior = tried ? std::log(time_s) : kUnknown});
   }
+  const auto first = std::ranges::min_element(estimates, {}, &Estimate::prior);
+  table_.push_back(static_cast<std::uint16_t>(first - estimates.begin()));
+  for (State& state : states_) state.push_back(estimates);
+  noise_.push_back(square(options_.noise));
+  delay_ = std::min(kMostDelay, table_.size() - 1);
 }
 
 // Difference of a class's times from the prior: the mean over its measured configurations,

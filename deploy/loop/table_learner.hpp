@@ -60,6 +60,9 @@ class TableLearner {
   /// std::invalid_argument if a class has no known time.
   explicit TableLearner(const std::vector<std::vector<double>>& prior_s,
                         const LearnerOptions& options = {});
+  /// Adds a class that appears later, in all states of the machine; its number is that of the
+  /// classes before. `prior_s`: as above, by configuration.
+  void add_class(const std::vector<double>& prior_s);
 
   /// Configuration of each class.
   [[nodiscard]] const std::vector<std::uint16_t>& table() const { return table_; }

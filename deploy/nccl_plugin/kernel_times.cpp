@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 
@@ -17,6 +19,7 @@ namespace cclgym {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{20};
+constexpr std::chrono::milliseconds kTakerPause{2};
 
 std::string hex(std::uint64_t value) {
   char text[17];
@@ -52,8 +55,8 @@ std::string times_path(std::string_view pattern, const TimedCommunicator& of) {
   return path;
 }
 
-KernelTimes::KernelTimes(const std::string& path, const TimedCommunicator& of)
-    : of_(of), slots_(std::make_unique<Slot[]>(kSlots)) {
+KernelTimes::KernelTimes(const std::string& path, const TimedCommunicator& of, Taker taker)
+    : of_(of), taker_(std::move(taker)), slots_(std::make_unique<Slot[]>(kSlots)) {
   for (std::size_t i = 0; i < kSlots; ++i) {
     Slot& slot = slots_[i];
     slot.owner = this;
@@ -65,12 +68,12 @@ KernelTimes::KernelTimes(const std::string& path, const TimedCommunicator& of)
   }
   prefix_ = hex(of.id) + "," + std::to_string(of.rank) + "," + std::to_string(of.ranks) + "," +
             std::to_string(of.nodes) + ",";
-  const bool created = open_file(path);
+  const bool created = !path.empty() && open_file(path);
   try {
     if (created) write_text(kTimesHeader);
     writer_ = std::thread([this] { write_all(); });
   } catch (...) {
-    ::close(file_);
+    if (file_ >= 0) ::close(file_);
     throw;
   }
 }
@@ -104,7 +107,7 @@ KernelTimes::~KernelTimes() {
     write_text("# communicator " + hex(of_.id) + ", rank " + std::to_string(of_.rank) + ": " +
                std::to_string(dropped_) + " collectives were dropped\n");
   }
-  ::close(file_);
+  if (file_ >= 0) ::close(file_);
 }
 
 KernelTimes::Name KernelTimes::lower_name(const char* text) noexcept {
@@ -180,7 +183,7 @@ void KernelTimes::stop_channel(void* handle, std::uint64_t stop_ns) noexcept {
 }
 
 void KernelTimes::write_text(std::string_view text) const {
-  while (!text.empty()) {
+  while (file_ >= 0 && !text.empty()) {
     const ssize_t written = ::write(file_, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return;  // a full disk costs rows, never the job
@@ -191,8 +194,11 @@ void KernelTimes::write_text(std::string_view text) const {
 void KernelTimes::write_rows() {
   constexpr std::size_t kWhole = 32768;  // bytes per write
   std::string lines;
+  std::vector<Row> taken;
   Row row;
   while (finished_.pop(row)) {
+    if (taker_) taken.push_back(row);
+    if (file_ < 0) continue;
     char line[300];
     const int size = std::snprintf(
         line, sizeof(line), "%s%llu,%s,%llu,%s,%s,%d,%d,%llu,%.3f\n", prefix_.c_str(),
@@ -206,12 +212,14 @@ void KernelTimes::write_rows() {
     lines.clear();
   }
   write_text(lines);
+  if (taker_) taker_(taken);
 }
 
 void KernelTimes::write_all() {
+  const auto pause = taker_ ? kTakerPause : kPause;
   std::unique_lock lock(mutex_);
   while (!ending_) {
-    ended_.wait_for(lock, kPause);
+    ended_.wait_for(lock, pause);
     write_rows();
   }
   write_rows();

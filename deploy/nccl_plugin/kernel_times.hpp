@@ -1,4 +1,5 @@
-// CSV of the kernel times of a communicator's collectives, from NCCL's profiler events.
+// Kernel times of a communicator's collectives, from NCCL's profiler events, for a CSV and for the
+// closed loop.
 //
 // Events come from NCCL's own threads, which must not wait: they claim a slot, record times and put
 // the finished collective into a queue of fixed capacity. A thread of this object writes the file.
@@ -8,13 +9,15 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 
-#include "deploy/nccl_plugin/bounded_queue.hpp"
+#include "deploy/loop/bounded_queue.hpp"
 #include "deploy/nccl_plugin/nccl_profiler_abi.h"
 
 namespace cclgym {
@@ -37,8 +40,25 @@ inline constexpr std::string_view kTimesHeader =
 
 class KernelTimes {
  public:
-  /// Opens the file for appending. Throws UserError "PATH: …" if it cannot be opened.
-  KernelTimes(const std::string& path, const TimedCommunicator& of);
+  using Name = std::array<char, 20>;
+  /// A collective whose kernels have ended. Names are in lower case.
+  struct Row {
+    std::uint64_t sequence = 0;  ///< counted per collective, equal on all ranks
+    std::uint64_t bytes = 0;
+    std::uint64_t start_ns = 0;
+    std::uint64_t stop_ns = 0;
+    Name collective{};
+    Name algorithm{};
+    Name protocol{};
+    std::uint8_t channels = 0;
+    std::uint8_t warps = 0;
+  };
+  /// Is given the collectives that have ended since, every few milliseconds; may be none.
+  using Taker = std::function<void(std::span<const Row>)>;
+
+  /// Opens the file for appending; an empty path: no file. Throws UserError "PATH: …" if it cannot
+  /// be opened. The object's thread calls `taker`, if there is one, which must not throw.
+  KernelTimes(const std::string& path, const TimedCommunicator& of, Taker taker = {});
   /// Writes the remaining rows.
   ~KernelTimes();
   KernelTimes(const KernelTimes&) = delete;
@@ -63,19 +83,6 @@ class KernelTimes {
  private:
   static constexpr std::size_t kChannels = 64;
   static constexpr std::size_t kTries = 16;
-  using Name = std::array<char, 20>;
-
-  struct Row {
-    std::uint64_t sequence = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t start_ns = 0;
-    std::uint64_t stop_ns = 0;
-    Name collective{};
-    Name algorithm{};
-    Name protocol{};
-    std::uint8_t channels = 0;
-    std::uint8_t warps = 0;
-  };
   struct Slot;
   /// First member of the objects behind NCCL's handles, for calls that pass no context.
   struct Handle {
@@ -101,6 +108,7 @@ class KernelTimes {
   void write_text(std::string_view text) const;
 
   TimedCommunicator of_;
+  Taker taker_;
   int file_ = -1;
   std::string prefix_;  ///< first fields of every line
   std::unique_ptr<Slot[]> slots_;

@@ -1,16 +1,18 @@
 // NCCL's tuner plugin: all exported tables, v2 to v6. No function throws, and all return success:
 // NCCL treats an error of a tuner as an error of the collective. When in doubt, the plugin leaves
 // the cost table unchanged, and NCCL chooses. init computes the state of a communicator's tuner,
-// which never changes: NCCL 2.30 also asks about calls that it does not make.
-#include <cstdlib>
+// which never changes without a closed loop: NCCL 2.30 also asks about calls that it does not make.
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
+#include "deploy/nccl_plugin/communicator_loop.hpp"
 #include "deploy/nccl_plugin/nccl_tuner_abi.h"
+#include "deploy/nccl_plugin/plugin_log.hpp"
 #include "deploy/nccl_plugin/tuner_choices.hpp"
 #include "deploy/nccl_plugin/tuner_constants.hpp"
 #include "deploy/nccl_plugin/tuner_rows.hpp"
@@ -22,38 +24,19 @@ using namespace cclgym;
 
 constexpr std::size_t kMostCsvBytes = std::size_t{16} << 20;
 
-// Writes lines to NCCL's log.
-class Log {
- public:
-  explicit Log(cclgym_nccl_logger logger) : logger_(logger) {}
-  void info(const char* text) const { say(CCLGYM_NCCL_LOG_INFO, text); }
-  void warn(const char* text) const { say(CCLGYM_NCCL_LOG_WARN, text); }
-
- private:
-  void say(int level, const char* text) const {
-    if (logger_ == nullptr) return;
-    logger_(level, static_cast<unsigned long>(CCLGYM_NCCL_INIT | CCLGYM_NCCL_TUNING), "cclgym", 0,
-            "TUNER/cclgym: %s", text);
-  }
-  cclgym_nccl_logger logger_;
-};
-
 struct Tuner {
   std::unique_ptr<const TunerChoices> choices;
   /// True if NCCL_ALGO or NCCL_PROTO is set. From v3 on NCCL marks the combinations that they
   /// exclude; v2 has no such marks.
   bool user_chooses = false;
+  /// Null unless CCLGYM_LOOP is set, and before v5. `choices` may be null with a loop.
+  std::shared_ptr<CommunicatorLoop> loop{};
 };
-
-const char* variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr || *value == '\0' ? nullptr : value;
-}
 
 std::unique_ptr<const TunerChoices> read_choices(std::size_t ranks, std::size_t nodes,
                                                  std::string& said) {
-  const char* policy = variable("CCLGYM_POLICY");
-  const char* csv = variable("CCLGYM_TUNER_CSV");
+  const char* policy = plugin_variable("CCLGYM_POLICY");
+  const char* csv = plugin_variable("CCLGYM_TUNER_CSV");
   if (policy != nullptr) {
     const std::string bytes = read_regular_file(policy, kMostPolicyBytes);
     auto choices =
@@ -74,8 +57,8 @@ std::unique_ptr<const TunerChoices> read_choices(std::size_t ranks, std::size_t 
 
 // `constants` is null before v5.
 void change_constants(std::size_t ranks, std::size_t nodes, cclgym_nccl_constants* constants,
-                      const Log& log) {
-  const char* path = variable("CCLGYM_TUNER_CONSTANTS");
+                      const PluginLog& log) {
+  const char* path = plugin_variable("CCLGYM_TUNER_CONSTANTS");
   if (path == nullptr) return;
   if (constants == nullptr) {
     log.warn("CCLGYM_TUNER_CONSTANTS needs NCCL 2.28 or newer: NCCL's own constants stay");
@@ -92,9 +75,21 @@ void change_constants(std::size_t ranks, std::size_t nodes, cclgym_nccl_constant
                .c_str());
 }
 
+// The loop of a communicator; null if it is not wanted. NCCL tells the communicator from v5 on.
+std::shared_ptr<CommunicatorLoop> loop_of(std::optional<std::uint64_t> communicator,
+                                          std::size_t ranks, const PluginLog& log) {
+  if (!loop_wanted() || ranks < 2) return nullptr;
+  if (!communicator) {
+    log.warn("closed loop off: CCLGYM_LOOP needs NCCL 2.28 or newer");
+    return nullptr;
+  }
+  auto loop = CommunicatorLoop::of(*communicator);
+  return loop->add_tuner(ranks, log) ? loop : nullptr;
+}
+
 // Runs `work`; an exception becomes a line in the log, and NCCL keeps its own choices.
 template <class Work>
-void guarded(const Log& log, const Work& work) noexcept {
+void guarded(const PluginLog& log, const Work& work) noexcept {
   try {
     try {
       work();
@@ -106,19 +101,26 @@ void guarded(const Log& log, const Work& work) noexcept {
   }
 }
 
-int init(std::size_t ranks, std::size_t nodes, cclgym_nccl_logger logger, void** context,
-         cclgym_nccl_constants* constants) noexcept {
-  const Log log(logger);
+// `communicator` is missing before v5.
+int init(std::optional<std::uint64_t> communicator, std::size_t ranks, std::size_t nodes,
+         cclgym_nccl_logger logger, void** context, cclgym_nccl_constants* constants) noexcept {
+  const PluginLog log(logger);
   if (context == nullptr) return CCLGYM_NCCL_SUCCESS;
   *context = nullptr;
   guarded(log, [&] { change_constants(ranks, nodes, constants, log); });
+  std::unique_ptr<const TunerChoices> choices;
+  guarded(log, [&] {
+    std::string said;
+    choices = read_choices(ranks, nodes, said);
+    if (choices != nullptr) log.info(said.c_str());
+  });
   guarded(log, [&] {
     auto tuner = std::make_unique<Tuner>();
-    tuner->user_chooses = variable("NCCL_ALGO") != nullptr || variable("NCCL_PROTO") != nullptr;
-    std::string said;
-    tuner->choices = read_choices(ranks, nodes, said);
-    if (tuner->choices == nullptr) return;
-    log.info(said.c_str());
+    tuner->user_chooses =
+        plugin_variable("NCCL_ALGO") != nullptr || plugin_variable("NCCL_PROTO") != nullptr;
+    tuner->choices = std::move(choices);
+    tuner->loop = loop_of(communicator, ranks, log);
+    if (tuner->choices == nullptr && tuner->loop == nullptr) return;
     *context = tuner.release();
   });
   return CCLGYM_NCCL_SUCCESS;
@@ -130,13 +132,13 @@ int destroy(void* context) noexcept {
 }
 
 int init_v2(std::size_t ranks, std::size_t nodes, cclgym_nccl_logger logger, void** context) {
-  return init(ranks, nodes, logger, context, nullptr);
+  return init(std::nullopt, ranks, nodes, logger, context, nullptr);
 }
 
-int init_v5(void** context, std::uint64_t /*communicator*/, std::size_t ranks, std::size_t nodes,
+int init_v5(void** context, std::uint64_t communicator, std::size_t ranks, std::size_t nodes,
             cclgym_nccl_logger logger, cclgym_nccl_nvlink_domains* /*domains*/,
             cclgym_nccl_constants* constants) {
-  return init(ranks, nodes, logger, context, constants);
+  return init(communicator, ranks, nodes, logger, context, constants);
 }
 
 // v2 does not tell which combinations NCCL supports. Ring supports all collectives and Tree every
@@ -168,6 +170,12 @@ int get_coll_info_v3(void* context, int collective, std::size_t bytes, int pipe_
   const auto* tuner = static_cast<const Tuner*>(context);
   if (tuner == nullptr || costs == nullptr) return CCLGYM_NCCL_SUCCESS;
   const CostTable table{reinterpret_cast<float*>(costs), algorithms, protocols};
+  if (tuner->loop != nullptr &&
+      tuner->loop->ask(collective, bytes, pipe_ops, table, tuner->choices.get(), channels) !=
+          CommunicatorLoop::Answer::None) {
+    return CCLGYM_NCCL_SUCCESS;
+  }
+  if (tuner->choices == nullptr) return CCLGYM_NCCL_SUCCESS;
   const TunerChoice choice =
       first_legal(tuner->choices->wanted(collective, bytes, pipe_ops), table);
   if (choice.algorithm < 0) return CCLGYM_NCCL_SUCCESS;
@@ -187,7 +195,7 @@ int get_coll_info_v4(void* context, int collective, std::size_t bytes, int pipe_
 int get_chunk_size(void* context, int collective, std::size_t bytes, int algorithm, int protocol,
                    int channels, std::size_t* chunk) {
   const auto* tuner = static_cast<const Tuner*>(context);
-  if (tuner == nullptr || chunk == nullptr) return CCLGYM_NCCL_SUCCESS;
+  if (tuner == nullptr || tuner->choices == nullptr || chunk == nullptr) return CCLGYM_NCCL_SUCCESS;
   const std::uint64_t channel_bytes = bytes / static_cast<std::size_t>(channels > 1 ? channels : 1);
   const std::uint32_t wanted =
       tuner->choices->chunk_bytes(collective, algorithm, protocol, channel_bytes);

@@ -1,5 +1,7 @@
 // Latency of the tuner plugin as NCCL sees it: bench_tuner PLUGIN FILE.policy|FILE.csv RANKS NODES.
-// It uses one core and times each call separately, including the clock's own time.
+// It uses one core and times each call separately, including the clock's own time. At last it
+// measures the same as the leader of a closed loop whose other ranks are missing: calls are counted
+// and looked up, but tables do not change.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -11,6 +13,8 @@
 #include <vector>
 
 #include "core/random.hpp"
+#include "deploy/loop/rank_links.hpp"
+#include "deploy/nccl_plugin/nccl_profiler_abi.h"
 #include "deploy/nccl_plugin/nccl_tuner_abi.h"
 
 namespace {
@@ -25,7 +29,8 @@ double us_since(Clock::time_point start) {
 }
 
 // `impossible` is the fraction of combinations that NCCL forbids.
-void measure(const cclgym_nccl_tuner_v6& tuner, void* context, double impossible) {
+void measure(const cclgym_nccl_tuner_v6& tuner, void* context, double impossible,
+             const char* what = "getCollInfo") {
   Random random(1);
   constexpr std::size_t kTables = 256;
   constexpr std::size_t kEntries =
@@ -53,7 +58,7 @@ void measure(const cclgym_nccl_tuner_v6& tuner, void* context, double impossible
   const auto at = [&](double share) {
     return times[static_cast<std::size_t>(share * (kCalls - 1))];
   };
-  std::printf("getCollInfo, %2.0f %% impossible   p50 %.3f us   p99 %.3f us   p99.9 %.3f us\n",
+  std::printf("%s, %2.0f %% impossible   p50 %.3f us   p99 %.3f us   p99.9 %.3f us\n", what,
               100 * impossible, at(0.5), at(0.99), at(0.999));
 }
 
@@ -61,6 +66,26 @@ void say(int /*level*/, unsigned long /*flags*/, const char* /*file*/, int /*lin
          const char* format, const char* text) {
   std::printf(format, text);
   std::printf("\n");
+}
+
+void measure_loop(void* library, const cclgym_nccl_tuner_v6& tuner, std::size_t ranks,
+                  std::size_t nodes) {
+  const auto& profiler =
+      *static_cast<const cclgym_nccl_profiler*>(::dlsym(library, "ncclProfiler_v6"));
+  const std::string point = "127.0.0.1:" + std::to_string(ListeningSocket().port());
+  ::setenv("CCLGYM_LOOP", point.c_str(), 1);
+  const auto logger = reinterpret_cast<cclgym_nccl_logger>(say);
+  void* context = nullptr;
+  void* profiled = nullptr;
+  int mask = 0;
+  (void)profiler.init(&profiled, 2, &mask, "bench", static_cast<int>(nodes),
+                      static_cast<int>(ranks), 0, logger);
+  (void)tuner.init(&context, 2, ranks, nodes, logger, nullptr, nullptr);
+  for (const double impossible : {0.0, 0.5, 0.9}) {
+    measure(tuner, context, impossible, "closed loop");
+  }
+  (void)tuner.finalize(context);
+  (void)profiler.finalize(profiled);
 }
 
 }  // namespace
@@ -90,5 +115,7 @@ int main(int argc, char** argv) {
   if (context == nullptr) return 2;
   for (const double impossible : {0.0, 0.5, 0.9}) measure(*tuner, context, impossible);
   (void)tuner->finalize(context);
+  measure_loop(library, *tuner, std::strtoull(argv[3], nullptr, 10),
+               std::strtoull(argv[4], nullptr, 10));
   return 0;
 }

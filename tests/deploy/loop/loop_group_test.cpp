@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -232,6 +233,62 @@ TEST_CASE("loop group: strangers on the port are ignored") {
   std::vector<CallReport> reports;
   leader.take_reports(reports);
   CHECK(reports.empty());
+}
+
+TEST_CASE("loop group: calls are counted before the ranks know each other") {
+  std::vector<ListeningSocket> listeners(3);
+  std::vector<RankAddress> addresses;
+  for (std::int32_t rank = 0; rank < 3; ++rank) {
+    addresses.push_back({"127.0.0.1", listeners[static_cast<std::size_t>(rank)].port(), rank});
+  }
+  std::atomic<bool> may_meet = false;
+  std::vector<std::unique_ptr<LoopGroup>> groups;
+  for (std::int32_t rank = 0; rank < 3; ++rank) {
+    groups.push_back(std::make_unique<LoopGroup>(
+        rank, 3,
+        [&, rank](const std::atomic<bool>& ending) {
+          while (!may_meet && !ending) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          return LoopMembers{.addresses = addresses,
+                             .token = kToken,
+                             .listener = std::move(listeners[static_cast<std::size_t>(rank)])};
+        },
+        "first"));
+  }
+  for (std::uint64_t call = 0; call < 3000; ++call) {
+    for (const auto& group : groups) CHECK(group->begin_call(call % 5) == 0U);
+  }
+  CHECK_FALSE(groups[0]->propose("second", 1).has_value());
+  CHECK_FALSE(groups[0]->status().connected);
+  may_meet = true;
+  CHECK(eventually([&] { return groups[0]->propose("second", 1).has_value(); }));
+  CHECK(groups[0]->status().connected);
+  CHECK(eventually([&] { return groups[0]->settled(); }));
+  CHECK(groups[0]->status().committed == 1);
+  for (std::uint64_t call = 3000; call < 3003; ++call) {
+    for (const auto& group : groups) {
+      const auto table = group->begin_call(call % 5);
+      REQUIRE(table.has_value());
+      CHECK(group->table(*table) == (call < 3001 ? "first" : "second"));
+    }
+  }
+}
+
+TEST_CASE("loop group: ranks that are not found, or not in time, leave changes off") {
+  LoopGroup lonely(
+      0, 2,
+      [](const std::atomic<bool>&) -> LoopMembers { throw std::runtime_error("nobody came"); },
+      "first");
+  CHECK(eventually([&] { return !lonely.status().off.empty(); }));
+  CHECK(lonely.status().off == "nobody came");
+  CHECK_FALSE(lonely.propose("second", 1).has_value());
+  for (std::uint64_t call = 0; call < 10; ++call) CHECK(lonely.begin_call(call) == 0U);
+  const LoopGroup few(
+      0, 2,
+      [](const std::atomic<bool>&) {
+        return LoopMembers{.addresses = {{"127.0.0.1", 1, 0}}};
+      },
+      "first");
+  CHECK(eventually([&] { return few.status().off == "another number of ranks came"; }));
 }
 
 }  // namespace cclgym::test

@@ -7,5 +7,7 @@ namespace cclgym::test {
 /// Number of calls so far, in all threads; -1 under the sanitizers, which have their own
 /// allocators.
 [[nodiscard]] long malloc_calls();
+/// The same, of the calling thread.
+[[nodiscard]] long malloc_calls_of_this_thread();
 
 }  // namespace cclgym::test
