@@ -54,7 +54,7 @@ class RendezvousServer {
   OwnedDescriptor listener_;
   OwnedDescriptor wake_;
   std::atomic<bool> ending_ = false;
-  std::unique_ptr<RendezvousBook> book_;  ///< of the thread, except its number of strangers
+  std::unique_ptr<RendezvousBook> book_;  ///< used by the thread, except its number of strangers
   std::thread thread_;
 };
 

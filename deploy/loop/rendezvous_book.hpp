@@ -65,7 +65,7 @@ class RendezvousBook {
   void forget(std::map<std::uint64_t, Group>::iterator group);
 
   std::map<std::uint64_t, Group> groups_;
-  std::size_t places_ = 0;  ///< of all groups
+  std::size_t places_ = 0;  ///< number of places of all groups
   std::random_device random_;
 };
 

@@ -29,7 +29,7 @@ struct AskedClass {
 /// A collective as a rank's profiler measured it.
 struct MeasuredCollective {
   std::uint64_t sequence = 0;  ///< counted per collective, equal on all ranks
-  std::uint16_t number = 0;    ///< of the class
+  std::uint16_t number = 0;    ///< number of the class
   std::uint8_t config = 0;
   double time_s = 0;
   std::uint64_t received_bytes = 0;  ///< 0: not counted

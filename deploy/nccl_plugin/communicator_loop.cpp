@@ -248,7 +248,7 @@ void CommunicatorLoop::take(std::span<const KernelTimes::Row> rows) noexcept {
     std::uint64_t received_bytes = 0;
     if (!rows.empty() && counters_->interfaces() > 0) {
       const std::uint64_t now = counters_->read().received_bytes;
-      // Of several collectives it is unknown which one the bytes belong to.
+      // If several have ended, it is unknown to which one the bytes belong.
       if (rows.size() == 1) received_bytes = now - received_bytes_;
       received_bytes_ = now;
     }

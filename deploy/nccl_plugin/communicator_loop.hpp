@@ -82,12 +82,12 @@ class CommunicatorLoop {
   std::atomic<bool> said_off_ = false;
 
   LoopClasses classes_;
-  // Of the thread that asks.
+  // Used by the thread that asks.
   bool lost_ = false;
   std::uint32_t number_ = 0;
   LoopTable table_;
   std::array<bool, kLoopClasses> noted_{};
-  // Of the profiler's thread.
+  // Used by the profiler's thread.
   std::shared_ptr<const NetworkCounters> counters_{};
   std::uint64_t received_bytes_ = 0;  ///< at the last report
   bool said_connected_ = false;

@@ -33,7 +33,7 @@ class LoopClasses {
 
 /// The choice for a class.
 struct LoopChoice {
-  std::uint16_t number = 0;  ///< of the class
+  std::uint16_t number = 0;  ///< number of the class
   std::uint8_t algorithm = 0;
   std::uint8_t protocol = 0;
   std::uint8_t channels = 0;  ///< 0: NCCL's choice

@@ -83,7 +83,7 @@ struct PlayedResult {
   /// By rank: threads, and open files, that the plugin has added after the first calls.
   std::vector<long> threads;
   std::vector<long> files;
-  std::vector<int> status;  ///< of the processes, as waitpid gives it
+  std::vector<int> status;  ///< by rank: how its process ended, as waitpid gives it
 };
 /// Plays the job to its end.
 [[nodiscard]] PlayedResult play(const PlayedJob& job);
