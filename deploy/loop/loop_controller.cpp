@@ -58,10 +58,13 @@ void LoopController::step() {
     LearnerCall learned = one.call;
     learned.config = table->second[learned.group];
     const std::uint64_t before = learner_.alarms();
-    changed_ = learner_.observe(learned) || changed_;
+    (void)learner_.observe(learned);
     if (learner_.alarms() != before) alarms_.push_back(call);
   }
-  if (changed_) propose();
+  // A proposal may have been dropped: what counts is the table that was decided.
+  if (!group_.settled()) return;
+  const auto decided = tables_.find(group_.status().committed);
+  if (decided == tables_.end() || decided->second != learner_.table()) propose();
 }
 
 void LoopController::join(const CallReport& report) {
@@ -84,7 +87,6 @@ void LoopController::propose() {
   tables_[*number] = learner_.table();
   if (tables_.size() > kKnownTables) tables_.erase(tables_.begin());
   ++proposals_;
-  changed_ = false;
 }
 
 }  // namespace cclgym

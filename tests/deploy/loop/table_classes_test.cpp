@@ -1,12 +1,11 @@
 // Learning of classes that appear while a machine runs.
-#include "deploy/loop/table_learner.hpp"
-
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "core/random.hpp"
+#include "deploy/loop/table_learner.hpp"
 #include "support/catch.hpp"
 
 namespace cclgym::test {
