@@ -187,7 +187,8 @@ std::string environment_file(const Deployment& deployment, const std::string& fo
         "# export NCCL_PROFILER_PLUGIN=\"$CCLGYM_DEPLOYED/{}\" CCLGYM_PROFILE=times-%r.csv\n",
         kDeployedPlugin);
   }
-  return text;
+  // Otherwise the file of another folder, read later in the same shell, would use this one.
+  return text + "unset CCLGYM_DEPLOYED\n";
 }
 
 std::string readme(const Deployment& deployment, const std::string& folder) {

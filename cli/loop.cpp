@@ -7,6 +7,7 @@
 #include "calibration/loop/loop_results.hpp"
 #include "calibration/loop/loop_run.hpp"
 #include "cli/support/command.hpp"
+#include "cli/support/interrupt.hpp"
 #include "cli/support/mpi_options.hpp"
 #include "cli/support/print.hpp"
 #include "core/files/own_files.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr const char* kLoopFile = "loop.yaml";
 constexpr const char* kLoopPage = "loop.html";
+constexpr const char* kLoopPart = "calls.part.csv";
 constexpr const char* kLoopLog = "worker.log";
 constexpr std::size_t kLargestLoopFile = std::size_t{1} << 20;
 
@@ -74,7 +76,8 @@ int loop(const std::vector<std::string>& args) {
       if (!arguments->has(name)) continue;
       throw UserError(
           argument_location("show"),
-          fmt::format("measures nothing, but {} is for measuring; leave one of them out", name));
+          fmt::format("shows an earlier loop, on which {} has no effect; leave one of them out",
+                      name));
     }
     const std::string folder = arguments->text("show");
     const LoopConfig config = load_loop_config(inside(folder, kLoopFile));
@@ -113,10 +116,24 @@ int loop(const std::vector<std::string>& args) {
     shown_s = at_s;
     print_error("{:.0f} of {:.0f} s\n", at_s, config.seconds);
   };
-  const LoopRecord record =
-      run_loop(config, plan, mpi_launch(*arguments), inside(folder, kLoopLog), progress);
+  // The files of an earlier loop must not look like those of this one.
+  for (const char* name : {kLoopPage, kLoopCallsFile, kLoopAgreementFile, kLoopFile}) {
+    std::filesystem::remove(inside(folder, name));
+  }
+  const std::string partial = inside(folder, kLoopPart);
+  LoopRecord record;
+  {
+    const InterruptNotice notice(
+        fmt::format("interrupted: the calls so far are in {}; the machine may still be as the last "
+                    "event left it",
+                    partial),
+        /*terminal=*/false);
+    record =
+        run_loop(config, plan, mpi_launch(*arguments), inside(folder, kLoopLog), partial, progress);
+  }
   write_loop_record(record, folder);
   write_text_file(inside(folder, kLoopFile), read_text_file(file, kLargestLoopFile));
+  std::filesystem::remove(partial);
   publish(config.name, config.start, record, folder);
   return 0;
 }

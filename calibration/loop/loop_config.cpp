@@ -15,6 +15,17 @@ std::string beside(const std::string& file, const std::string& path) {
   return (std::filesystem::path(file).parent_path() / path).string();
 }
 
+// A name that can be a field of a CSV file.
+std::string read_label(const YamlValue& value, const OptionSpec& spec) {
+  std::string text = read_text(value, spec);
+  const bool plain = std::ranges::none_of(
+      text, [](char c) { return c == ',' || c == '"' || static_cast<unsigned char>(c) < ' '; });
+  if (plain) return text;
+  throw UserError(value.location(), fmt::format("{} is {}; expected a name without commas, quotes "
+                                                "and control characters",
+                                                spec.name, quoted(text)));
+}
+
 void read_calls(const YamlValue& item, std::vector<LoopCallSpec>& calls) {
   const auto& specs = loop_call_options();
   check_keys(item, specs, "call");
@@ -25,6 +36,10 @@ void read_calls(const YamlValue& item, std::vector<LoopCallSpec>& calls) {
   const OptionSpec& collective = find_option(specs, "collective");
   LoopCallSpec call{.collective = kinds[read_choice(value("collective"), collective)]};
   call.root = static_cast<int>(read_integer(value("root"), find_option(specs, "root")));
+  call.where = value("root").location();
+  if (call.root != 0 && !is_rooted(call.collective)) {
+    throw UserError(call.where, fmt::format("{} has no root", to_string(call.collective)));
+  }
   for (const std::uint64_t bytes : read_byte_sizes(value("sizes"), find_option(specs, "sizes"))) {
     call.bytes = bytes;
     calls.push_back(call);
@@ -113,6 +128,7 @@ const std::vector<OptionSpec>& loop_sweep_options() {
        .description = "share of the loop's calls that meet this state",
        .min = 0,
        .max = 1e6,
+       .exclusive_min = true,
        .default_text = "1"},
   };
   return specs;
@@ -147,6 +163,7 @@ LoopConfig load_loop_config(const std::string& path) {
     read_calls(item, config.calls);
   }
   config.prior = beside(path, read_text(value("prior"), find_option(specs, "prior")));
+  config.prior_where = value("prior").location();
   if (const YamlValue sweeps = value("hindsight"); !sweeps.is_null()) {
     for (const YamlValue& item : read_items(sweeps, find_option(specs, "hindsight"))) {
       const auto& keys = loop_sweep_options();
@@ -155,10 +172,11 @@ LoopConfig load_loop_config(const std::string& path) {
       const OptionSpec& weight = find_option(keys, "weight");
       config.hindsight.push_back(
           {.measured = beside(path, read_text(option_value(item, measured), measured)),
+           .where = option_value(item, measured).location(),
            .weight = read_real(option_value(item, weight), weight)});
     }
   }
-  config.start = read_text(value("start"), find_option(specs, "start"));
+  config.start = read_label(value("start"), find_option(specs, "start"));
   if (const YamlValue events = value("events"); !events.is_null()) {
     for (const YamlValue& item : read_items(events, find_option(specs, "events"))) {
       const auto& keys = loop_event_options();
@@ -166,7 +184,7 @@ LoopConfig load_loop_config(const std::string& path) {
       const OptionSpec& at = find_option(keys, "at");
       const OptionSpec& label = find_option(keys, "label");
       LoopEvent event{.at_s = read_real(option_value(item, at), at)};
-      event.label = read_text(option_value(item, label), label);
+      event.label = read_label(option_value(item, label), label);
       const OptionSpec& run = find_option(keys, "run");
       if (const YamlValue* command = find_value(item, run)) event.run = read_text(*command, run);
       if (!config.events.empty() && event.at_s < config.events.back().at_s) {
@@ -174,6 +192,11 @@ LoopConfig load_loop_config(const std::string& path) {
                         fmt::format("at is {:g} s; expected a time that is not before the event "
                                     "before it, at {:g} s",
                                     event.at_s, config.events.back().at_s));
+      }
+      if (event.at_s >= config.seconds) {
+        throw UserError(option_value(item, at).location(),
+                        fmt::format("at is {:g} s, but the loop ends after {:g} s", event.at_s,
+                                    config.seconds));
       }
       config.events.push_back(std::move(event));
     }

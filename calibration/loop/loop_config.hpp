@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/contract.hpp"
+#include "core/error.hpp"
 #include "core/options/option.hpp"
 #include "core/yaml/yaml.hpp"
 
@@ -16,6 +17,7 @@ struct LoopCallSpec {
   CollectiveKind collective = CollectiveKind::AllReduce;
   std::uint64_t bytes = 0;  ///< as counted by nccl-tests
   int root = 0;
+  SourceLocation where{};
 };
 
 /// Something that is done to the machine while the loop runs.
@@ -28,7 +30,8 @@ struct LoopEvent {
 /// A sweep of `calibrate mpi` in one state of the machine.
 struct LoopSweep {
   std::string measured{};  ///< path
-  double weight = 1;       ///< share of the loop's time, relative to the other sweeps
+  SourceLocation where{};
+  double weight = 1;  ///< share of the loop's time, relative to the other sweeps
 };
 
 struct LoopConfig {
@@ -36,7 +39,8 @@ struct LoopConfig {
   double seconds = 600;
   double compute_s = 0;  ///< pause before each call
   std::vector<LoopCallSpec> calls{};
-  std::string prior{};                 ///< path of the sweep that the policies know
+  std::string prior{};  ///< path of the sweep that the policies know
+  SourceLocation prior_where{};
   std::vector<LoopSweep> hindsight{};  ///< may be empty
   std::string start{};                 ///< label of the state before the first event
   std::vector<LoopEvent> events{};     ///< by time

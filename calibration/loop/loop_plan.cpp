@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fmt/core.h>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -32,18 +33,38 @@ std::optional<MpiConfig> config_of(const Measurement& row) {
   return MpiConfig{std::string(algorithm->algorithm), algorithm->number, row.named->tile_bytes};
 }
 
-SweptTimes times_of(const std::vector<Measurement>& rows, const LoopCallSpec& call,
-                    const std::string& file) {
+/// A sweep's rows, with its place in the loop's file.
+struct Sweep {
+  std::string path;
+  SourceLocation where;
+  std::vector<Measurement> rows{};
+};
+
+Sweep read_sweep(const std::string& path, const SourceLocation& where) {
+  if (!std::filesystem::is_regular_file(path)) {
+    throw UserError(where, fmt::format("there is no file '{}'; expected a CSV of calibrate", path));
+  }
+  return {.path = path, .where = where, .rows = read_measured_file(path)};
+}
+
+SweptTimes times_of(const Sweep& sweep, const LoopCallSpec& call, int& ranks) {
   SweptTimes times;
-  for (const Measurement& row : rows) {
+  for (const Measurement& row : sweep.rows) {
     if (row.collective != call.collective || row.bytes != call.bytes) continue;
+    if (ranks == 0) ranks = row.ranks;
+    if (row.ranks != ranks) {
+      throw UserError(sweep.where, fmt::format("'{}' has rows of {} and of {} ranks; expected "
+                                               "sweeps of the ranks of the loop",
+                                               sweep.path, ranks, row.ranks));
+    }
     if (const auto config = config_of(row)) {
       times.emplace_back(*config, row.samples_s.empty() ? row.time_s : usual_time(row.samples_s));
     }
   }
   if (times.empty()) {
-    throw UserError(fmt::format("{}: no row of {} of {}; measure it with cclgym calibrate mpi",
-                                file, to_string(call.collective), format_bytes(call.bytes)));
+    throw UserError(sweep.where,
+                    fmt::format("'{}' has no row of {} of {}; measure it with cclgym calibrate mpi",
+                                sweep.path, to_string(call.collective), format_bytes(call.bytes)));
   }
   return times;
 }
@@ -72,10 +93,10 @@ std::string config_name(const MpiConfig& config) {
 }
 
 LoopPlan plan_loop(const LoopConfig& config) {
-  const std::vector<Measurement> prior = read_measured_file(config.prior);
-  std::vector<std::vector<Measurement>> sweeps;
+  const Sweep prior = read_sweep(config.prior, config.prior_where);
+  std::vector<Sweep> sweeps;
   for (const LoopSweep& sweep : config.hindsight) {
-    sweeps.push_back(read_measured_file(sweep.measured));
+    sweeps.push_back(read_sweep(sweep.measured, sweep.where));
   }
   LoopPlan plan;
   LoopLane by_default{.name = kDefaultLane};
@@ -84,10 +105,12 @@ LoopPlan plan_loop(const LoopConfig& config) {
   LoopLane hindsight{.name = kHindsightLane};
   for (const LoopCallSpec& call : config.calls) {
     PlannedCall planned{.call = call, .configs = {{std::string(kMpiDefault), 0, 0}}};
-    const SweptTimes known = times_of(prior, call, config.prior);
+    const SweptTimes known = times_of(prior, call, plan.ranks);
     std::vector<SweptTimes> swept;
-    for (std::size_t i = 0; i < sweeps.size(); ++i) {
-      swept.push_back(times_of(sweeps[i], call, config.hindsight[i].measured));
+    for (const Sweep& sweep : sweeps) swept.push_back(times_of(sweep, call, plan.ranks));
+    if (call.root >= plan.ranks) {
+      throw UserError(call.where, fmt::format("root is {}; expected a rank, 0 to {}", call.root,
+                                              plan.ranks - 1));
     }
     const auto add_candidates = [&](const SweptTimes& times) {
       const double most_s = kCandidateFactor * least_time(times);
@@ -101,7 +124,10 @@ LoopPlan plan_loop(const LoopConfig& config) {
     for (const SweptTimes& times : swept) add_candidates(times);
     std::vector<double> mean_s;
     for (const MpiConfig& one : planned.configs) {
-      planned.prior_s.push_back(time_in(known, one));
+      // Keeps what only hindsight knows from the agent.
+      const double prior_s = time_in(known, one);
+      const bool near = prior_s <= kCandidateFactor * least_time(known);
+      planned.prior_s.push_back(near ? prior_s : kUnmeasured);
       mean_s.push_back(0);
       for (std::size_t i = 0; i < swept.size(); ++i) {
         mean_s.back() += config.hindsight[i].weight * time_in(swept[i], one);

@@ -34,6 +34,7 @@ inline constexpr const char* kAgentLane = "agent";
 inline constexpr const char* kHindsightLane = "hindsight";
 
 struct LoopPlan {
+  int ranks = 0;  ///< ranks of the prior; the loop must have as many
   std::vector<PlannedCall> calls{};
   std::vector<LoopLane> lanes{};
 };
@@ -41,7 +42,8 @@ struct LoopPlan {
 /// Configurations within this factor of the best of a sweep are candidates.
 inline constexpr double kCandidateFactor = 1.5;
 
-/// Makes the plan. Throws UserError if a sweep has no row of a call.
+/// Makes the plan. Throws UserError at the place in the file if a sweep cannot be read, has no row
+/// of a call, or has other ranks; and if a root is none of its ranks.
 [[nodiscard]] LoopPlan plan_loop(const LoopConfig& config);
 
 /// The body of the request to the worker (calibration/mpi/mpi_loop.hpp).

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/core.h>
+#include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
@@ -75,10 +76,22 @@ std::string csv_text(const std::array<CsvColumn<Row>, N>& columns, const std::ve
 }
 
 template <class Row, std::size_t N>
-std::vector<Row> read_rows(const std::array<CsvColumn<Row>, N>& columns,
-                           const std::filesystem::path& path) {
+CsvRows<Row> read_rows(const std::array<CsvColumn<Row>, N>& columns,
+                       const std::filesystem::path& path) {
   constexpr std::size_t kLargestFile = std::size_t{1} << 30;
-  return parse_csv(read_text_file(path.string(), kLargestFile), path.string(), columns, {}).rows;
+  return parse_csv(read_text_file(path.string(), kLargestFile), path.string(), columns, {});
+}
+
+std::vector<LoopRow> read_calls(const std::filesystem::path& path) {
+  CsvRows<LoopRow> read = read_rows(row_columns(), path);
+  for (std::size_t i = 0; i < read.rows.size(); ++i) {
+    const LoopRow& row = read.rows[i];
+    if (row.time_us > 0 && std::isfinite(row.time_us) && std::isfinite(row.at_s)) continue;
+    throw UserError(read.where[i], fmt::format("time_us is {} and at_s is {}; expected a time > 0, "
+                                               "and finite numbers",
+                                               row.time_us, row.at_s));
+  }
+  return std::move(read.rows);
 }
 
 /// Runs the commands of the events at their times, in a thread of its own.
@@ -120,7 +133,8 @@ class EventRunner {
       }
       done_.push_back({.at_s = steady_now_s() - begin_s_, .what = "change", .label = event.label});
       if (event.run.empty()) continue;
-      const int status = std::system(event.run.c_str());
+      // Commands must not read the terminal, or write between the tables.
+      const int status = std::system(("{ " + event.run + "\n} </dev/null >&2").c_str());
       if (status == 0) continue;
       const std::lock_guard lock(mutex_);
       failed_ = fmt::format("'{}' failed with status {}", event.run,
@@ -184,19 +198,33 @@ void add_result(const json& result, LoopRecord& record) {
 
 LoopRecord run_loop(const LoopConfig& config, const LoopPlan& plan,
                     const std::vector<std::string>& launch, const std::string& log,
-                    const std::function<void(double)>& progress) {
+                    const std::string& partial, const std::function<void(double)>& progress) {
   const MeasurementBackend backend = mpi_backend({}, launch);
   WorkerProcess worker(backend.command, log, kStart_s);
   if (worker.name() != backend.name) {
     throw UserError(fmt::format("the worker is '{}'; expected '{}'", worker.name(), backend.name));
   }
+  const auto found = worker.environment().find("ranks");
+  if (found == worker.environment().end() || found->second != std::to_string(plan.ranks)) {
+    throw UserError(fmt::format("the launcher started {} ranks, but the sweeps are of {}",
+                                found == worker.environment().end() ? "no" : found->second,
+                                plan.ranks));
+  }
   LoopRecord record;
   EventRunner events(config.events);
+  std::ofstream part(partial, std::ios::binary | std::ios::trunc);
+  part << csv_header(row_columns()) << '\n' << std::flush;
+  if (!part) throw UserError(fmt::format("'{}' cannot be written", partial));
   const auto heard = [&](const std::string& line) {
     const json message = json::parse(line);
     if (message.contains("begun")) events.start();
     if (!message.contains("rows")) return;
-    for (const json& row : message.at("rows")) record.rows.push_back(row_of(row, plan));
+    std::string lines;
+    for (const json& row : message.at("rows")) {
+      record.rows.push_back(row_of(row, plan));
+      lines += csv_line(row_columns(), record.rows.back()) + "\n";
+    }
+    part << lines << std::flush;
     if (!record.rows.empty()) progress(record.rows.back().at_s);
     if (const std::string failed = events.failed(); !failed.empty()) throw UserError(failed);
   };
@@ -205,6 +233,7 @@ LoopRecord run_loop(const LoopConfig& config, const LoopPlan& plan,
   if (const std::string failed = events.failed(); !failed.empty()) throw UserError(failed);
   record.happenings = events.done();
   add_result(json::parse(result), record);
+  for (LoopHappening& one : record.happenings) one.at_s = std::round(one.at_s * 1e3) / 1e3;
   std::ranges::stable_sort(record.happenings, {}, &LoopHappening::at_s);
   return record;
 }
@@ -220,9 +249,9 @@ void write_loop_record(const LoopRecord& record, const std::string& folder) {
 
 LoopRecord read_loop_record(const std::string& folder) {
   const std::filesystem::path in(folder);
-  return {.rows = read_rows(row_columns(), in / kLoopCallsFile),
-          .happenings = read_rows(happening_columns(), in / kLoopEventsFile),
-          .agreement = read_rows(agreement_columns(), in / kLoopAgreementFile)};
+  return {.rows = read_calls(in / kLoopCallsFile),
+          .happenings = read_rows(happening_columns(), in / kLoopEventsFile).rows,
+          .agreement = read_rows(agreement_columns(), in / kLoopAgreementFile).rows};
 }
 
 }  // namespace cclgym

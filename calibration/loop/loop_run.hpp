@@ -52,10 +52,13 @@ struct LoopRecord {
   std::vector<LoopAgreement> agreement{};
 };
 
-/// Starts the worker and makes the calls, while the commands of the events run. `progress` gets the
-/// seconds that have passed. Throws UserError if the worker fails, or if a command does.
+/// Starts the worker and makes the calls, while the commands of the events run. The file `partial`
+/// gets the rows as they arrive, and stays if the loop does not end. `progress` gets the seconds
+/// that have passed. Throws UserError if the worker cannot start or fails, or if a command does,
+/// and WorkLost if the worker dies.
 [[nodiscard]] LoopRecord run_loop(const LoopConfig& config, const LoopPlan& plan,
                                   const std::vector<std::string>& launch, const std::string& log,
+                                  const std::string& partial,
                                   const std::function<void(double)>& progress);
 
 /// Names of the three files in a folder.

@@ -272,9 +272,10 @@ std::string WorkerProcess::converse(const std::string& key, const std::string& b
     }
   }
   stop();
-  throw UserError(fmt::format("the worker {}{}{}",
-                              sent ? fmt::format("wrote nothing for {:g} s", timeout_s) : "ended",
-                              last_lines_.empty() ? "" : ": ", fmt::join(last_lines_, " | ")));
+  throw WorkLost(fmt::format("the worker {}{}{}; what it printed on standard error is in {}",
+                             sent ? fmt::format("wrote nothing for {:g} s", timeout_s) : "ended",
+                             last_lines_.empty() ? "" : ": ", fmt::join(last_lines_, " | "),
+                             log_path_));
 }
 
 // False if the worker has closed its input.

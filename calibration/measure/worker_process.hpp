@@ -76,7 +76,8 @@ class WorkerProcess {
   [[nodiscard]] MeasureAnswer measure(const MeasureRequest& request, double timeout_s);
   /// Sends {"id": …, KEY: BODY}, where `body` is JSON, passes each message without an id to
   /// `heard` as it arrives, and returns the answer's value of KEY as JSON. Throws UserError if the
-  /// worker reports an error, ends, or writes nothing for `timeout_s`; then it is gone.
+  /// worker reports an error, and WorkLost if it ends or writes nothing for `timeout_s`; then it is
+  /// gone.
   [[nodiscard]] std::string converse(const std::string& key, const std::string& body,
                                      const std::function<void(const std::string&)>& heard,
                                      double timeout_s);

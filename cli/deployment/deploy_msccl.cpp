@@ -28,24 +28,29 @@ std::vector<std::size_t> loaded_files(const std::vector<MscclFile>& files) {
   return loaded;
 }
 
+// Otherwise the file of another folder, read later in the same shell, would use this one.
+constexpr const char* kUnset = "unset CCLGYM_DEPLOYED\n";
+
 std::string environment_of(const std::vector<MscclFile>& files, XmlDialect dialect,
                            const std::string& folder) {
   std::string text = fmt::format(
       "{} {} for MSCCL's executor ({}). In every rank's environment, before NCCL starts:\n"
       "#   . {}\n"
+      "# If the folder was moved: set CCLGYM_DEPLOYED to its new path first.\n"
       "CCLGYM_DEPLOYED=${{CCLGYM_DEPLOYED:-{}}}\n",
       kEnvironmentMark, program_version(), to_string(dialect),
       shell_quoted(folder + "/" + std::string(kDeployedEnvironment)), shell_quoted(folder));
   if (dialect == XmlDialect::Azure) {
-    return text + fmt::format("export MSCCL_ALGO_DIR=\"$CCLGYM_DEPLOYED/{}\"\n", kDeployedPrograms);
+    return text + fmt::format("export MSCCL_ALGO_DIR=\"$CCLGYM_DEPLOYED/{}\"\n{}",
+                              kDeployedPrograms, kUnset);
   }
   std::string list;
   for (const std::size_t i : loaded_files(files)) {
     list += fmt::format("{}$CCLGYM_DEPLOYED/{}/{}", list.empty() ? "" : ":", kDeployedPrograms,
                         files[i].name);
   }
-  return text +
-         fmt::format("export MSCCL_XML_FILES=\"{}\"\nexport NCCL_ALGO=MSCCL,RING,TREE\n", list);
+  return text + fmt::format("export MSCCL_XML_FILES=\"{}\"\nexport NCCL_ALGO=MSCCL,RING,TREE\n{}",
+                            list, kUnset);
 }
 
 std::string readme_of(const std::vector<std::string>& said, const std::string& folder) {

@@ -28,14 +28,23 @@ TEST_CASE("docs/agents.md has the tables of the records", "[agents][docs]") {
 }
 
 TEST_CASE("The shipped training files are read", "[agents][docs]") {
-  const std::set<std::string> expected{"train-ndv4",           "train-cloud-ib",
-                                       "train-cloud-ib-dgx2",  "train-cloud-ib-dgx2x2",
-                                       "train-offline",        "train-transfer",
-                                       "train-fine-tune",      "train-netlab",
-                                       "train-openmpi",        "train-pccl",
-                                       "train-dgx1-synthesis", "train-two-machines-synthesis",
-                                       "train-reward",         "train-reward-ablation",
-                                       "train-direct",         "train-stragglers"};
+  const std::set<std::string> expected{"train-ndv4",
+                                       "train-cloud-ib",
+                                       "train-cloud-ib-dgx2",
+                                       "train-cloud-ib-dgx2x2",
+                                       "train-offline",
+                                       "train-transfer",
+                                       "train-fine-tune",
+                                       "train-netlab",
+                                       "train-openmpi",
+                                       "train-pccl",
+                                       "train-dgx1-synthesis",
+                                       "train-two-machines-synthesis",
+                                       "train-reward",
+                                       "train-reward-ablation",
+                                       "train-direct",
+                                       "train-stragglers",
+                                       "train-jobs"};
   std::set<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(CCLGYM_SOURCE_DIR "/experiments")) {
     const std::string name = entry.path().stem().string();

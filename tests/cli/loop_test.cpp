@@ -56,7 +56,8 @@ TEST_CASE("loop refuses options that do not fit, and files that are not its own"
   };
   refused({}, "missing FILE");
   refused({kLoopFile}, "--out: is missing");
-  refused({kLoopFile, "--show", kMeasured}, "--show: measures nothing, but FILE is for measuring");
+  refused({kLoopFile, "--show", kMeasured},
+          "--show: shows an earlier loop, on which FILE has no effect");
   refused({"--show", "nowhere"}, "nowhere");
   refused({"gone.yaml", "-o", "o"}, "'gone.yaml' does not exist");
   write_file(folder / "bad.yaml",

@@ -29,7 +29,7 @@ TEST_CASE("a loop on this machine: ranks learn, change tables together and keep 
   const LoopRecord record = run_loop(config, plan,
                                      {"mpirun", "--allow-run-as-root", "--oversubscribe", "--mca",
                                       "mpi_yield_when_idle", "1", "-n", "4"},
-                                     "", [](double) {});
+                                     "", folder / "part.csv", [](double) {});
   REQUIRE(record.rows.size() > 100);
   REQUIRE(record.agreement.size() == 2);
   const LoopAgreement& agent = record.agreement[1];
