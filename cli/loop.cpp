@@ -116,10 +116,12 @@ int loop(const std::vector<std::string>& args) {
     shown_s = at_s;
     print_error("{:.0f} of {:.0f} s\n", at_s, config.seconds);
   };
-  // The files of an earlier loop must not look like those of this one.
-  for (const char* name : {kLoopPage, kLoopCallsFile, kLoopAgreementFile, kLoopFile}) {
-    std::filesystem::remove(inside(folder, name));
-  }
+  // From then on, the files of an earlier loop must not look like those of this one.
+  const auto begun = [&] {
+    for (const char* name : {kLoopPage, kLoopCallsFile, kLoopAgreementFile, kLoopFile}) {
+      std::filesystem::remove(inside(folder, name));
+    }
+  };
   const std::string partial = inside(folder, kLoopPart);
   LoopRecord record;
   {
@@ -128,8 +130,8 @@ int loop(const std::vector<std::string>& args) {
                     "event left it",
                     partial),
         /*terminal=*/false);
-    record =
-        run_loop(config, plan, mpi_launch(*arguments), inside(folder, kLoopLog), partial, progress);
+    record = run_loop(config, plan, mpi_launch(*arguments), inside(folder, kLoopLog), partial,
+                      {.begun = begun, .progress = progress});
   }
   write_loop_record(record, folder);
   write_text_file(inside(folder, kLoopFile), read_text_file(file, kLargestLoopFile));

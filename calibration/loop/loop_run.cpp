@@ -198,7 +198,7 @@ void add_result(const json& result, LoopRecord& record) {
 
 LoopRecord run_loop(const LoopConfig& config, const LoopPlan& plan,
                     const std::vector<std::string>& launch, const std::string& log,
-                    const std::string& partial, const std::function<void(double)>& progress) {
+                    const std::string& partial, const LoopWatch& watch) {
   const MeasurementBackend backend = mpi_backend({}, launch);
   WorkerProcess worker(backend.command, log, kStart_s);
   if (worker.name() != backend.name) {
@@ -212,12 +212,16 @@ LoopRecord run_loop(const LoopConfig& config, const LoopPlan& plan,
   }
   LoopRecord record;
   EventRunner events(config.events);
-  std::ofstream part(partial, std::ios::binary | std::ios::trunc);
-  part << csv_header(row_columns()) << '\n' << std::flush;
-  if (!part) throw UserError(fmt::format("'{}' cannot be written", partial));
+  std::ofstream part;
   const auto heard = [&](const std::string& line) {
     const json message = json::parse(line);
-    if (message.contains("begun")) events.start();
+    if (message.contains("begun")) {
+      watch.begun();
+      part.open(partial, std::ios::binary | std::ios::trunc);
+      part << csv_header(row_columns()) << '\n' << std::flush;
+      if (!part) throw UserError(fmt::format("'{}' cannot be written", partial));
+      events.start();
+    }
     if (!message.contains("rows")) return;
     std::string lines;
     for (const json& row : message.at("rows")) {
@@ -225,7 +229,7 @@ LoopRecord run_loop(const LoopConfig& config, const LoopPlan& plan,
       lines += csv_line(row_columns(), record.rows.back()) + "\n";
     }
     part << lines << std::flush;
-    if (!record.rows.empty()) progress(record.rows.back().at_s);
+    if (!record.rows.empty()) watch.progress(record.rows.back().at_s);
     if (const std::string failed = events.failed(); !failed.empty()) throw UserError(failed);
   };
   const std::string result = worker.converse("loop", loop_request(config, plan), heard, kSilence_s);

@@ -52,14 +52,19 @@ struct LoopRecord {
   std::vector<LoopAgreement> agreement{};
 };
 
+/// Calls while a loop runs.
+struct LoopWatch {
+  std::function<void()> begun{};           ///< the worker is ready, and the loop's time starts
+  std::function<void(double)> progress{};  ///< seconds that have passed
+};
+
 /// Starts the worker and makes the calls, while the commands of the events run. The file `partial`
-/// gets the rows as they arrive, and stays if the loop does not end. `progress` gets the seconds
-/// that have passed. Throws UserError if the worker cannot start or fails, or if a command does,
-/// and WorkLost if the worker dies.
+/// gets the rows as they arrive, and stays if the loop does not end; it is made when the time
+/// starts. Throws UserError if the worker cannot start or fails, or if a command does, and WorkLost
+/// if the worker dies.
 [[nodiscard]] LoopRecord run_loop(const LoopConfig& config, const LoopPlan& plan,
                                   const std::vector<std::string>& launch, const std::string& log,
-                                  const std::string& partial,
-                                  const std::function<void(double)>& progress);
+                                  const std::string& partial, const LoopWatch& watch);
 
 /// Names of the three files in a folder.
 inline constexpr const char* kLoopCallsFile = "calls.csv";

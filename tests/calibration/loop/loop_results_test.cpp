@@ -137,6 +137,15 @@ TEST_CASE("loop: a record survives its files, and its page has its figures") {
   const std::string page = loop_html("here", again, results);
   CHECK(page == loop_html("here", record, loop_results(record, "idle")));
   CHECK(contains(page, "0.833 ("));
+  const std::string calls = read_file(folder / kLoopCallsFile);
+  for (const std::string time : {"nan", "0", "-5", "inf"}) {
+    const std::size_t at = calls.find(",50,");
+    REQUIRE(at != std::string::npos);
+    write_file(folder / kLoopCallsFile, calls.substr(0, at + 1) + time + calls.substr(at + 3));
+    const std::string message = thrown([&] { (void)read_loop_record(folder.path()); });
+    CHECK(contains(message, "calls.csv:2:"));
+    CHECK(contains(message, "time_us is " + time));
+  }
   write_file(folder / kLoopCallsFile, "at_s,iteration\n1,2\n");
   CHECK(contains(thrown([&] { (void)read_loop_record(folder.path()); }), "calls.csv:1:"));
 }

@@ -26,10 +26,11 @@ TEST_CASE("a loop on this machine: ranks learn, change tables together and keep 
                            "loop.yaml");
   const LoopConfig config = load_loop_config(file.path());
   const LoopPlan plan = plan_loop(config);
-  const LoopRecord record = run_loop(config, plan,
-                                     {"mpirun", "--allow-run-as-root", "--oversubscribe", "--mca",
-                                      "mpi_yield_when_idle", "1", "-n", "4"},
-                                     "", folder / "part.csv", [](double) {});
+  const LoopRecord record =
+      run_loop(config, plan,
+               {"mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle",
+                "1", "-n", "4"},
+               "", folder / "part.csv", {.begun = [] {}, .progress = [](double) {}});
   REQUIRE(record.rows.size() > 100);
   REQUIRE(record.agreement.size() == 2);
   const LoopAgreement& agent = record.agreement[1];
