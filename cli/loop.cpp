@@ -46,6 +46,10 @@ void publish(const std::string& name, const std::string& start, const LoopRecord
   print_out("\npage      {}\n", inside(folder, kLoopPage));
 }
 
+std::string chosen_name(const MpiConfig& config) {
+  return mpi_config_text(config.algorithm, config.segment_bytes);
+}
+
 void print_plan(const LoopPlan& plan) {
   for (std::size_t i = 0; i < plan.calls.size(); ++i) {
     const PlannedCall& planned = plan.calls[i];
@@ -53,7 +57,7 @@ void print_plan(const LoopPlan& plan) {
                                    format_bytes(planned.call.bytes), planned.configs.size());
     for (const LoopLane& lane : plan.lanes) {
       if (lane.name == kDefaultLane || lane.name == kAgentLane) continue;
-      line += fmt::format("; {}: {}", lane.name, config_name(planned.configs[lane.table[i]]));
+      line += fmt::format("; {}: {}", lane.name, chosen_name(planned.configs[lane.table[i]]));
     }
     print_out("{}\n", line);
   }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/error.hpp"
+#include "core/units.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 
 namespace cclgym {
@@ -40,6 +41,11 @@ void check_count(const TextMap& environment, const std::string& key) {
 }
 
 }  // namespace
+
+std::string mpi_config_text(const std::string& algorithm, std::uint64_t segment_bytes) {
+  return segment_bytes == 0 ? algorithm
+                            : fmt::format("{} in {}", algorithm, format_bytes(segment_bytes));
+}
 
 std::vector<MpiConfig> mpi_configs(const MpiSweep& sweep, CollectiveKind collective,
                                    std::uint64_t bytes) {

@@ -32,6 +32,10 @@ struct MpiConfig {
   friend bool operator==(const MpiConfig&, const MpiConfig&) = default;
 };
 
+/// "ring in 32KiB", or the algorithm alone without segments.
+[[nodiscard]] std::string mpi_config_text(const std::string& algorithm,
+                                          std::uint64_t segment_bytes);
+
 /// All configurations of the sweep for a call: OpenMPI's choice first, then each algorithm without
 /// segments and with segments smaller than the call.
 [[nodiscard]] std::vector<MpiConfig> mpi_configs(const MpiSweep& sweep, CollectiveKind collective,

@@ -46,6 +46,41 @@ void read_calls(const YamlValue& item, std::vector<LoopCallSpec>& calls) {
   }
 }
 
+LoopSweep read_sweep_item(const YamlValue& item, const std::string& file) {
+  const auto& specs = loop_sweep_options();
+  check_keys(item, specs, "sweep");
+  const OptionSpec& measured = find_option(specs, "measured");
+  const OptionSpec& weight = find_option(specs, "weight");
+  const YamlValue path = option_value(item, measured);
+  return {.measured = beside(file, read_text(path, measured)),
+          .where = path.location(),
+          .weight = read_real(option_value(item, weight), weight)};
+}
+
+// The next event of a loop whose duration and earlier events are known.
+LoopEvent read_event(const YamlValue& item, const LoopConfig& config) {
+  const auto& specs = loop_event_options();
+  check_keys(item, specs, "event");
+  const OptionSpec& at = find_option(specs, "at");
+  const OptionSpec& label = find_option(specs, "label");
+  const OptionSpec& run = find_option(specs, "run");
+  const YamlValue time = option_value(item, at);
+  LoopEvent event{.at_s = read_real(time, at)};
+  event.label = read_label(option_value(item, label), label);
+  if (const YamlValue* command = find_value(item, run)) event.run = read_text(*command, run);
+  if (!config.events.empty() && event.at_s < config.events.back().at_s) {
+    throw UserError(time.location(),
+                    fmt::format("at is {:g} s; expected a time that is not before the event before "
+                                "it, at {:g} s",
+                                event.at_s, config.events.back().at_s));
+  }
+  if (event.at_s >= config.seconds) {
+    throw UserError(time.location(), fmt::format("at is {:g} s, but the loop ends after {:g} s",
+                                                 event.at_s, config.seconds));
+  }
+  return event;
+}
+
 }  // namespace
 
 const std::vector<OptionSpec>& loop_options() {
@@ -166,39 +201,13 @@ LoopConfig load_loop_config(const std::string& path) {
   config.prior_where = value("prior").location();
   if (const YamlValue sweeps = value("hindsight"); !sweeps.is_null()) {
     for (const YamlValue& item : read_items(sweeps, find_option(specs, "hindsight"))) {
-      const auto& keys = loop_sweep_options();
-      check_keys(item, keys, "sweep");
-      const OptionSpec& measured = find_option(keys, "measured");
-      const OptionSpec& weight = find_option(keys, "weight");
-      config.hindsight.push_back(
-          {.measured = beside(path, read_text(option_value(item, measured), measured)),
-           .where = option_value(item, measured).location(),
-           .weight = read_real(option_value(item, weight), weight)});
+      config.hindsight.push_back(read_sweep_item(item, path));
     }
   }
   config.start = read_label(value("start"), find_option(specs, "start"));
   if (const YamlValue events = value("events"); !events.is_null()) {
     for (const YamlValue& item : read_items(events, find_option(specs, "events"))) {
-      const auto& keys = loop_event_options();
-      check_keys(item, keys, "event");
-      const OptionSpec& at = find_option(keys, "at");
-      const OptionSpec& label = find_option(keys, "label");
-      LoopEvent event{.at_s = read_real(option_value(item, at), at)};
-      event.label = read_label(option_value(item, label), label);
-      const OptionSpec& run = find_option(keys, "run");
-      if (const YamlValue* command = find_value(item, run)) event.run = read_text(*command, run);
-      if (!config.events.empty() && event.at_s < config.events.back().at_s) {
-        throw UserError(option_value(item, at).location(),
-                        fmt::format("at is {:g} s; expected a time that is not before the event "
-                                    "before it, at {:g} s",
-                                    event.at_s, config.events.back().at_s));
-      }
-      if (event.at_s >= config.seconds) {
-        throw UserError(option_value(item, at).location(),
-                        fmt::format("at is {:g} s, but the loop ends after {:g} s", event.at_s,
-                                    config.seconds));
-      }
-      config.events.push_back(std::move(event));
+      config.events.push_back(read_event(item, config));
     }
   }
   config.seed = static_cast<std::uint64_t>(read_integer(value("seed"), find_option(specs, "seed")));

@@ -17,7 +17,7 @@ struct LoopCallSpec {
   CollectiveKind collective = CollectiveKind::AllReduce;
   std::uint64_t bytes = 0;  ///< as counted by nccl-tests
   int root = 0;
-  SourceLocation where{};
+  SourceLocation where{};  ///< place of `root`
 };
 
 /// Something that is done to the machine while the loop runs.
@@ -30,8 +30,8 @@ struct LoopEvent {
 /// A sweep of `calibrate mpi` in one state of the machine.
 struct LoopSweep {
   std::string measured{};  ///< path
-  SourceLocation where{};
-  double weight = 1;  ///< share of the loop's time, relative to the other sweeps
+  SourceLocation where{};  ///< place of the path
+  double weight = 1;       ///< share of the loop's calls, relative to the other sweeps
 };
 
 struct LoopConfig {

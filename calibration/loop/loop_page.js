@@ -97,7 +97,7 @@
           'agent is faster. Dashed lines are changes of the machine, triangles the agent’s alarms.'),
       table([{name: 'agent against', text: true}, {name: 'state', text: true}, {name: 'calls'},
              {name: 'total time, ratio', format: ratio}, {name: '95 %, from', format: ratio},
-             {name: 'to', format: ratio}, {name: 'mean ratio', format: ratio},
+             {name: 'to', format: ratio}, {name: 'geo. mean of ratios', format: ratio},
              {name: '95 %, from', format: ratio}, {name: 'to', format: ratio}],
           data.comparisons.map(row => [row[0], row[1] || 'all', ...row.slice(2)])),
       element('div', {class: 'plots wide'},

@@ -86,12 +86,6 @@ std::uint16_t least_place(const std::vector<double>& values) {
 
 }  // namespace
 
-std::string config_name(const MpiConfig& config) {
-  return config.segment_bytes == 0
-             ? config.algorithm
-             : fmt::format("{} in {}", config.algorithm, format_bytes(config.segment_bytes));
-}
-
 LoopPlan plan_loop(const LoopConfig& config) {
   const Sweep prior = read_sweep(config.prior, config.prior_where);
   std::vector<Sweep> sweeps;

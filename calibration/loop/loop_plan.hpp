@@ -14,7 +14,7 @@ namespace cclgym {
 struct PlannedCall {
   LoopCallSpec call;
   std::vector<MpiConfig> configs{};  ///< OpenMPI's own choice is the first
-  std::vector<double> prior_s{};     ///< by configuration; infinite: not measured
+  std::vector<double> prior_s{};     ///< by configuration; infinite: no candidate of the agent
 };
 
 /// A policy of the loop.
@@ -48,8 +48,5 @@ inline constexpr double kCandidateFactor = 1.5;
 
 /// The body of the request to the worker (calibration/mpi/mpi_loop.hpp).
 [[nodiscard]] std::string loop_request(const LoopConfig& config, const LoopPlan& plan);
-
-/// "ring in 32KiB"
-[[nodiscard]] std::string config_name(const MpiConfig& config);
 
 }  // namespace cclgym

@@ -29,7 +29,7 @@ std::string comparison_text(const LoopResults& results) {
   Column state{.heading = "state", .left = true};
   Column calls{.heading = "calls"};
   Column total{.heading = "total time, ratio", .unit = "95 % interval"};
-  Column mean{.heading = "mean ratio", .unit = "95 % interval"};
+  Column mean{.heading = "geo. mean of ratios", .unit = "95 % interval"};
   for (const LoopComparison& one : results.comparisons) {
     lane.cells.push_back(one.state.empty() ? one.lane : "");
     state.cells.push_back(one.state.empty() ? "all" : one.state);
@@ -122,8 +122,7 @@ Json choices_of(const LoopRecord& record) {
   std::map<std::int64_t, std::string> last;
   for (const LoopRow& row : record.rows) {
     if (row.lane != kAgentLane) continue;
-    const std::string config =
-        config_name({row.algorithm, 0, static_cast<std::uint64_t>(row.segment_bytes)});
+    const std::string config = mpi_config_text(row.algorithm, row.segment_bytes);
     Json& one = calls[row.call];
     if (one.is_null()) {
       one = {{"call", fmt::format("{} {}", row.collective, format_bytes(row.size_bytes))},

@@ -29,11 +29,6 @@ struct CallRows {
 };
 using CallKey = std::pair<CollectiveKind, std::uint64_t>;
 
-std::string config_text(const std::string& algorithm, std::uint64_t segment_bytes) {
-  return segment_bytes == 0 ? algorithm
-                            : fmt::format("{} in {}", algorithm, format_bytes(segment_bytes));
-}
-
 // Names of ValidationCall's configurations in the column `role`.
 constexpr std::array<std::pair<std::string_view, std::string CallRows::*>, 3> kRoles{
     {{"chosen", &CallRows::chosen},
@@ -101,7 +96,7 @@ std::map<CallKey, CallRows> rows_of(const std::string& path) {
                 fmt::format("time_us_median is {}; expected a positive number", time_us));
     }
     CallRows& call = calls[{*kind, bytes}];
-    const std::string config = config_text(field("algorithm"), segment);
+    const std::string config = mpi_config_text(field("algorithm"), segment);
     call.times_s[config][round] = time_us * 1e-6;
     if (!take_roles(call, field("role"), config)) {
       line.fail(columns.at("role"),

@@ -1,13 +1,13 @@
 // Cost of a call while no table changes.
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "deploy/loop/loop_group.hpp"
 #include "support/allocations.hpp"
+#include "support/call_latency.hpp"
 #include "support/catch.hpp"
 
 namespace cclgym::test {
@@ -36,17 +36,8 @@ TEST_CASE("loop group: a call and its report allocate nothing") {
 TEST_CASE("loop group: the 99th percentile of a call is below 0.3 us", "[.][speed]") {
   const auto group = single_rank();
   std::uint64_t sum = 0;
-  std::vector<double> times_us;
-  for (std::uint64_t i = 0; i < 20'000; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    for (std::uint64_t k = 0; k < 10; ++k) sum += group->begin_call(k).has_value() ? 1U : 0U;
-    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - begin;
-    times_us.push_back(time.count() / 10);
-  }
-  CHECK(sum == 200'000);
-  std::ranges::sort(times_us);
-  const double p99_us = times_us[times_us.size() * 99 / 100];
-  std::printf("99th percentile of a call: %.1f ns\n", 1000 * p99_us);
+  const double p99_us = p99_call_us([&] { sum += group->begin_call(sum).has_value() ? 1U : 0U; });
+  CHECK(sum == kTimedCalls);
   CHECK(p99_us < 0.3);
 }
 
