@@ -1,7 +1,6 @@
 #include "deploy/loop/loop_controller.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace cclgym {
@@ -10,9 +9,6 @@ namespace {
 
 // Calls for whose missing reports the controller waits.
 constexpr std::uint64_t kPatience = 256;
-// Time that a proposal needs until all ranks hold it, s: calls that are nearer would have to wait.
-constexpr double kProposal_s = 5e-3;
-constexpr std::uint64_t kLeastAhead = 2;
 constexpr std::size_t kKnownTables = 64;
 
 }  // namespace
@@ -37,10 +33,7 @@ std::vector<std::uint16_t> read_table(const std::string& text, std::size_t class
 }
 
 LoopController::LoopController(LoopGroup& group, std::int32_t ranks, TableLearner learner)
-    : group_(group),
-      ranks_(ranks),
-      learner_(std::move(learner)),
-      started_(RankLinks::Clock::now()) {
+    : group_(group), ranks_(ranks), learner_(std::move(learner)) {
   tables_.emplace(0, learner_.table());
 }
 
@@ -79,10 +72,7 @@ void LoopController::join(const CallReport& report) {
 }
 
 void LoopController::propose() {
-  const std::chrono::duration<double> since = RankLinks::Clock::now() - started_;
-  const double rate = static_cast<double>(group_.status().calls) / std::max(since.count(), 1e-3);
-  const auto ahead = std::max(kLeastAhead, static_cast<std::uint64_t>(rate * kProposal_s));
-  const auto number = group_.propose(table_text(learner_.table()), ahead);
+  const auto number = group_.propose(table_text(learner_.table()));
   if (!number) return;  // later: the change before is not decided yet
   tables_[*number] = learner_.table();
   if (tables_.size() > kKnownTables) tables_.erase(tables_.begin());

@@ -48,7 +48,6 @@ class LoopController {
   std::uint64_t newest_ = 0;  ///< call
   std::vector<std::uint64_t> alarms_;
   std::uint64_t proposals_ = 0;
-  RankLinks::Clock::time_point started_;
 };
 
 }  // namespace cclgym

@@ -17,6 +17,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kTick{20};
 constexpr milliseconds kDeferredTick{1};
 constexpr double kRemind_s = 0.05;
+// Time until all ranks hold a proposal, s: calls that are nearer would have to wait.
+constexpr double kPromise_s = 5e-3;
+constexpr std::uint64_t kLeastAhead = 2;
 constexpr double kPauseGrowth = 1.5;
 // Tables that are kept: the present one, those that are decided, and one that is proposed.
 constexpr std::size_t kTables = 16;
@@ -174,7 +177,8 @@ std::optional<std::uint32_t> LoopGroup::propose(std::string table, std::uint64_t
   const std::uint32_t number = newest_table_ + 1;
   tables_[number] = std::move(table);
   std::vector<AgreementMessage> messages;
-  if (!member_.propose(number, member_.calls() + ahead, messages)) {
+  if (!member_.propose(number, member_.calls() + (ahead > 0 ? ahead : calls_until_promised()),
+                       messages)) {
     tables_.erase(number);
     return std::nullopt;
   }
@@ -191,6 +195,12 @@ std::optional<std::uint32_t> LoopGroup::propose(std::string table, std::uint64_t
   remind_at_ = later(remind_pause_s_);
   wake();
   return number;
+}
+
+std::uint64_t LoopGroup::calls_until_promised() const {
+  const double per_second =
+      static_cast<double>(member_.calls()) / std::max(seconds_since(started_at_), 1e-3);
+  return std::max(kLeastAhead, static_cast<std::uint64_t>(per_second * kPromise_s));
 }
 
 bool LoopGroup::settled() const {

@@ -96,10 +96,10 @@ class LoopGroup {
   /// Sends the reports now, instead of within 20 ms. Does not wait for other ranks.
   void send_now();
 
-  /// Leader: proposes that calls use this table, from the call `ahead` (>= 1) calls after the next
-  /// one on. Returns the number of the table; nullopt if the change before has no verdict yet, if
-  /// the other ranks are not known yet, or if the mechanism is off.
-  std::optional<std::uint32_t> propose(std::string table, std::uint64_t ahead);
+  /// Leader: proposes that calls use this table, from the call `ahead` calls after the next one on;
+  /// 0: after as many calls as are made until all ranks can have promised. Returns the number of
+  /// the table; nullopt if the change before has no verdict yet, or if the mechanism is off.
+  std::optional<std::uint32_t> propose(std::string table, std::uint64_t ahead = 0);
   /// Leader: true if no proposal waits for its verdict.
   [[nodiscard]] bool settled() const;
   /// Leader: moves the reports that arrived to the end of `reports`.
@@ -125,6 +125,7 @@ class LoopGroup {
   void handle_agreement(Frame& frame);
   void send_reports();
   void lead();
+  [[nodiscard]] std::uint64_t calls_until_promised() const;
   void notice_verdict();
   void queue(FrameKind kind, std::int32_t target, std::string payload,
              RankLinks::Way way = RankLinks::Way::Tree);
@@ -148,6 +149,7 @@ class LoopGroup {
   LoopStatus status_{};
   Random random_;
   bool proposing_ = false;  ///< leader: a proposal has no verdict yet
+  Clock::time_point started_at_ = Clock::now();
   Clock::time_point proposed_at_{};
   Clock::time_point remind_at_{};
   double remind_pause_s_ = 0;     ///< grows: a new ballot overtakes the one before

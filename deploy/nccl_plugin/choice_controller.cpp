@@ -1,7 +1,6 @@
 #include "deploy/nccl_plugin/choice_controller.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 namespace cclgym {
@@ -12,9 +11,6 @@ namespace {
 constexpr std::uint64_t kJoinPatience = 256;
 // After so many in a row that a rank did not report, the rank counts as lost.
 constexpr int kMostMissed = 64;
-// Time that a proposal needs until all ranks hold it, s: calls that are nearer would have to wait.
-constexpr double kProposalTime_s = 5e-3;
-constexpr std::uint64_t kLeastCallsAhead = 2;
 // Times of no meaning, such as 0, count as this much, us.
 constexpr double kLeastPredicted_us = 0.1;
 // The choice without the loop is the first to be tried: its prior is this share of the least one.
@@ -52,10 +48,7 @@ MeasuredCollective from_report(const CallReport& report) {
 
 ChoiceController::ChoiceController(LoopGroup& group, std::int32_t ranks,
                                    const LearnerOptions& options)
-    : group_(group),
-      ranks_(ranks),
-      learner_(std::vector<std::vector<double>>{}, options),
-      started_(RankLinks::Clock::now()) {
+    : group_(group), ranks_(ranks), learner_(std::vector<std::vector<double>>{}, options) {
   proposed_.emplace(0, std::string());
 }
 
@@ -165,10 +158,7 @@ void ChoiceController::propose() {
     changed_ = false;
     return;
   }
-  const std::chrono::duration<double> since = RankLinks::Clock::now() - started_;
-  const double rate = static_cast<double>(status.calls) / std::max(since.count(), 1e-3);
-  const auto ahead = std::max(kLeastCallsAhead, static_cast<std::uint64_t>(rate * kProposalTime_s));
-  const auto number = group_.propose(text, ahead);
+  const auto number = group_.propose(text);
   if (!number) return;
   proposed_.erase(proposed_.begin(), in_force);
   proposed_[*number] = std::move(text);

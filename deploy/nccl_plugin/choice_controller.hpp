@@ -89,7 +89,6 @@ class ChoiceController {
   std::uint64_t learned_ = 0;
   std::map<std::uint32_t, std::string> proposed_;  ///< tables since the one in force
   bool changed_ = false;  ///< the learner's table may differ from the one in force
-  RankLinks::Clock::time_point started_;
 };
 
 }  // namespace cclgym
