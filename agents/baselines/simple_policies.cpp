@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "env/tuning/estimates/action_prior.hpp"
 #include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
@@ -90,6 +91,18 @@ bool FormulaPolicy::runs(CollectiveKind collective, std::uint16_t program,
     if (config.program == program && config.protocol == protocol) return true;
   }
   return false;
+}
+
+void EstimatePolicy::choose(const CollectiveTuningEnv& environment,
+                            std::span<std::int32_t> action) {
+  const Call& call = environment.next_call().call;
+  const std::span<const std::int32_t> advised = setup().prior->advice(call);
+  if (!advised.empty()) {
+    std::ranges::copy(advised, action.begin());
+    return;
+  }
+  std::ranges::copy(nearest_action(actions(), call.collective, actions().reference(call)),
+                    action.begin());
 }
 
 void RandomPolicy::begin_episode(const Environment& environment, std::uint64_t seed) {

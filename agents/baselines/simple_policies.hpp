@@ -56,6 +56,16 @@ class FormulaPolicy : public TuningPolicy {
                           Protocol protocol) const;
 };
 
+/// "estimate": the action with the least estimated time (ActionPrior::advice), without a simulation
+/// of its time. If nothing can be estimated, the action nearest to TuningActions::reference.
+class EstimatePolicy : public TuningPolicy {
+ public:
+  EstimatePolicy() : TuningPolicy("estimate") {}
+
+ protected:
+  void choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) override;
+};
+
 /// "random": draws each dimension uniformly from its legal levels, given the earlier dimensions.
 class RandomPolicy : public Policy {
  public:

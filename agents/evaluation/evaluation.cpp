@@ -36,7 +36,7 @@ struct CellSums {
   std::map<std::string, Chosen> choices;
 };
 
-// Plays `calls` calls and runs `visit(number of the call, action, info)` after each.
+// Plays `calls` calls and runs `visit(number of the call, its context, action, info)` after each.
 template <class Visit>
 void play(Policy& policy, CollectiveTuningEnv& environment, std::uint64_t seed, std::uint64_t calls,
           const Visit& visit) {
@@ -47,9 +47,11 @@ void play(Policy& policy, CollectiveTuningEnv& environment, std::uint64_t seed, 
   std::uint64_t episode = 0;
   for (std::uint64_t call = 0; call < calls; ++call) {
     policy.act(buffers.observation, buffers.action_mask, environment, action);
+    const CallContext context = environment.next_call().context;
     const StepOutcome outcome = environment.step(action, buffers.view());
     policy.observe({.reward = outcome.reward, .done = outcome.done(), .info = buffers.info});
-    visit(call, std::span<const std::int32_t>(action), std::span<const double>(buffers.info));
+    visit(call, context, std::span<const std::int32_t>(action),
+          std::span<const double>(buffers.info));
     if (!outcome.done() || call + 1 == calls) continue;
     environment.reset(std::nullopt, buffers.view());
     policy.begin_episode(environment, seed + ++episode);
@@ -77,7 +79,8 @@ std::vector<StreamCall> stream_of(const std::shared_ptr<const TuningSetup>& setu
   std::vector<StreamCall> stream;
   OraclePolicy policy;
   play(policy, environment, seed, calls,
-       [&](std::uint64_t, std::span<const std::int32_t>, std::span<const double> info) {
+       [&](std::uint64_t, const CallContext&, std::span<const std::int32_t>,
+           std::span<const double> info) {
          stream.push_back({static_cast<CollectiveKind>(static_cast<int>(info[collective])),
                            static_cast<std::uint64_t>(info[bytes]), info[oracle], info[reference]});
        });
@@ -94,11 +97,15 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
   LogMean oracle_ratio;
   LogMean default_ratio;
   double total_us = 0;
+  double iterations_s = 0;
+  double computed_s = 0;
+  IterationClock clock;
   std::uint64_t steps = 0;
   const std::size_t ends_step = info_index(environment.spec(), CollectiveTuningEnv::kEndsStep);
   play(
       *policy, environment, seed, stream.size(),
-      [&](std::uint64_t call, std::span<const std::int32_t> action, std::span<const double> info) {
+      [&](std::uint64_t call, const CallContext& context, std::span<const std::int32_t> action,
+          std::span<const double> info) {
         const StreamCall& known = stream[call];
         if (static_cast<std::uint64_t>(info[bytes]) != known.bytes) {
           throw std::logic_error("evaluate_policies: the stream of calls differs between policies");
@@ -121,8 +128,15 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
         oracle_ratio.add(info[time] / known.oracle_us);
         default_ratio.add(info[time] / known.default_us);
         total_us += info[time];
-        if (info[ends_step] > 0) ++steps;
+        clock.call(context, info[time] * 1e-6);
+        computed_s += context.compute_s;
+        if (info[ends_step] > 0) {
+          ++steps;
+          iterations_s += clock.end_s();
+          clock = {};
+        }
       });
+  const bool has_steps = steps > 0 && steps < stream.size();
   PolicyRun run{
       .policy = one.name,
       .seed = seed,
@@ -131,7 +145,9 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
       .default_ratio = default_ratio.value(),
       .decisions_per_call = static_cast<double>(policy->decisions().value_or(stream.size())) /
                             static_cast<double>(stream.size()),
-      .step_us = steps > 0 && steps < stream.size() ? total_us / static_cast<double>(steps) : 0,
+      .step_us = has_steps ? total_us / static_cast<double>(steps) : 0,
+      .iteration_us =
+          has_steps && computed_s > 0 ? 1e6 * iterations_s / static_cast<double>(steps) : 0,
       .cells = {}};
   const TuningSetup& played = environment.setup();
   PlanCostTable costs(environment.shared_setup());
@@ -197,6 +213,7 @@ std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs) {
     std::vector<double> ratios;
     double decisions = 0;
     double step_us = 0;
+    double iteration_us = 0;
     for (const PolicyRun& run : runs) {
       if (run.policy != first.policy) continue;
       summary.least_oracle_ratio = summary.seeds == 0
@@ -206,6 +223,7 @@ std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs) {
       ++summary.seeds;
       decisions += run.decisions_per_call;
       step_us += run.step_us;
+      iteration_us += run.iteration_us;
       oracle_ratio.add(run.oracle_ratio);
       speedup.add(1 / run.default_ratio);
       for (const EvaluatedCell& cell : run.cells) ratios.push_back(cell.oracle_ratio);
@@ -215,6 +233,7 @@ std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs) {
     summary.default_speedup = speedup.value();
     summary.decisions_per_call = decisions / static_cast<double>(summary.seeds);
     summary.step_us = step_us / static_cast<double>(summary.seeds);
+    summary.iteration_us = iteration_us / static_cast<double>(summary.seeds);
     summary.worst_cell = ratios.back();
     // Nearest-rank percentile.
     const auto rank = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(ratios.size())));

@@ -13,7 +13,7 @@
 
 #include "agents/policy.hpp"
 #include "env/tuning/collective_tuning.hpp"
-#include "env/tuning/plan_costs.hpp"
+#include "env/tuning/estimates/plan_costs.hpp"
 
 namespace cclgym {
 
@@ -51,6 +51,9 @@ struct PolicyRun {
   double decisions_per_call = 1;  ///< fraction of calls with a new decision
   /// Mean time in communication per step of the job, us; 0 if every call is a step.
   double step_us = 0;
+  /// Mean time of a step with the job's computation (IterationClock), us; 0 if every call is a step
+  /// or the job computes nothing.
+  double iteration_us = 0;
   std::vector<EvaluatedCell> cells;
 };
 
@@ -107,11 +110,12 @@ struct PolicySummary {
   double default_speedup = 0;     ///< geometric mean of time of the default / time
   double decisions_per_call = 1;  ///< mean over the seeds
   double step_us = 0;             ///< mean over the seeds of PolicyRun::step_us
+  double iteration_us = 0;        ///< mean over the seeds of PolicyRun::iteration_us
 };
 [[nodiscard]] std::vector<PolicySummary> summarize_runs(std::span<const PolicyRun> runs);
 
-/// Table of summaries in aligned columns, best first; with the time in communication per step if
-/// steps of the job have several calls.
+/// Table of summaries in aligned columns, best first; with the time in communication per step, and
+/// with computation, if steps of the job have several calls.
 [[nodiscard]] std::string evaluation_table(std::span<const PolicySummary> summaries);
 /// Results of one environment.
 struct EvaluatedPart {

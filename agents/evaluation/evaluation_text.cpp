@@ -11,19 +11,22 @@ std::string evaluation_table(std::span<const PolicySummary> summaries) {
   for (const PolicySummary& one : summaries) widest = std::max(widest, one.policy.size());
   const bool steps =
       std::ranges::any_of(summaries, [](const PolicySummary& one) { return one.step_us > 0; });
-  std::string text =
-      fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}{}\n", "policy", widest, "x oracle",
-                  "seeds", "p90 cell", "worst", "speedup", steps ? "    ms / step" : "");
-  text +=
-      fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}{}\n", "", widest, "geo. mean",
-                  "min .. max", "x oracle", "x oracle", "x default", steps ? "  communicat." : "");
+  const bool computes =
+      std::ranges::any_of(summaries, [](const PolicySummary& one) { return one.iteration_us > 0; });
+  std::string text = fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}{}{}\n", "policy",
+                                 widest, "x oracle", "seeds", "p90 cell", "worst", "speedup",
+                                 steps ? "    ms / step" : "", computes ? "    ms / step" : "");
+  text += fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}{}{}\n", "", widest, "geo. mean",
+                      "min .. max", "x oracle", "x oracle", "x default",
+                      steps ? "  communicat." : "", computes ? "   with comp." : "");
   for (const PolicySummary& one : summaries) {
     text +=
-        fmt::format("{:<{}}  {:>10.4f}  {:>19}  {:>9.3f}  {:>9.3f}  {:>10.3f}{}\n", one.policy,
+        fmt::format("{:<{}}  {:>10.4f}  {:>19}  {:>9.3f}  {:>9.3f}  {:>10.3f}{}{}\n", one.policy,
                     widest, one.oracle_ratio,
                     fmt::format("{:.4f} .. {:.4f}", one.least_oracle_ratio, one.most_oracle_ratio),
                     one.p90_cell, one.worst_cell, one.default_speedup,
-                    steps ? fmt::format("  {:>11.3f}", one.step_us / 1e3) : "");
+                    steps ? fmt::format("  {:>11.3f}", one.step_us / 1e3) : "",
+                    computes ? fmt::format("  {:>11.3f}", one.iteration_us / 1e3) : "");
   }
   return text;
 }

@@ -29,6 +29,7 @@ class Distiller {
         observation_(*setup.site, setup.fabric, setup.actions,
                      {.window = static_cast<std::size_t>(setup.window),
                       .action_features = setup.action_features,
+                      .prior = setup.estimate_features ? setup.prior : nullptr,
                       .counters = setup.nic_counters != nullptr,
                       .groups = setup.feature_groups}) {
     const std::string bytes = format_policy(file);

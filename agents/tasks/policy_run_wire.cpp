@@ -49,6 +49,7 @@ std::string policy_run_bytes(const PolicyRun& run) {
   put(bytes, run.default_ratio);
   put(bytes, run.decisions_per_call);
   put(bytes, run.step_us);
+  put(bytes, run.iteration_us);
   put(bytes, run.cells.size());
   for (const EvaluatedCell& cell : run.cells) put_cell(bytes, cell);
   return bytes;
@@ -64,6 +65,7 @@ std::optional<PolicyRun> read_policy_run(std::string_view bytes) {
   in.number(run.default_ratio);
   in.number(run.decisions_per_call);
   in.number(run.step_us);
+  in.number(run.iteration_us);
   std::size_t cells = 0;
   in.number(cells);
   for (std::size_t i = 0; i < cells && in.ok(); ++i) run.cells.push_back(get_cell(in));

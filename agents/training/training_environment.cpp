@@ -5,7 +5,7 @@
 
 #include "core/random.hpp"
 #include "env/registry.hpp"
-#include "env/tuning/action_prior.hpp"
+#include "env/tuning/estimates/action_prior.hpp"
 
 namespace cclgym {
 

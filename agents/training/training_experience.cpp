@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "env/tuning/action_prior.hpp"
+#include "env/tuning/estimates/action_prior.hpp"
 
 namespace cclgym {
 

@@ -63,6 +63,7 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
       observation_(*setup_->site, setup_->fabric, setup_->actions,
                    {.window = static_cast<std::size_t>(setup_->window),
                     .action_features = setup_->action_features,
+                    .prior = setup_->estimate_features ? setup_->prior : nullptr,
                     .counters = setup_->nic_counters != nullptr,
                     .groups = setup_->feature_groups}),
       reward_(setup_->reward),

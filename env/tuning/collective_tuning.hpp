@@ -53,6 +53,7 @@ struct TuningSetup {
   bool oracle = false;                   ///< true if info has oracle_time_us
   /// Tuner with whose time the reward compares; nullopt: the default.
   std::optional<std::size_t> reward_over{};
+  bool estimate_features = false;  ///< true if the observation has prior's estimates
   bool action_features = false;  ///< true if the observation has (C, S, R) of synthesised schedules
   FeatureGroups feature_groups = kAllFeatures;
   std::shared_ptr<NicCounters> nic_counters{};   ///< null: no features of backends and NICs

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/random.hpp"
@@ -57,6 +58,13 @@ class TuningObservation::Writer {
     std::string name = item.level_prefix();
     std::ranges::replace(name, '-', '_');
     prefix_ = name + "_" + std::to_string(number) + "_";
+  }
+  /// `text` and `of` joined by an underscore.
+  void prefix(std::string_view text, std::string_view of) {
+    if (features_ == nullptr) return;
+    std::string name = std::string(text) + "_" + std::string(of);
+    std::ranges::replace(name, '-', '_');
+    prefix_ = name + "_";
   }
   void no_prefix() { prefix_.clear(); }
 

@@ -7,6 +7,7 @@
 #include "collectives/library/algorithm_library.hpp"
 #include "core/hash.hpp"
 #include "core/random.hpp"
+#include "env/tuning/estimates/action_prior.hpp"
 #include "env/tuning/observation_writer.hpp"
 #include "sim/noise/noise_random.hpp"
 
@@ -73,6 +74,16 @@ TuningObservation::TuningObservation(const CallSite& site, const FabricFeatures&
   write_fabric_values();
   log2_ranks_ = log2_or_0(fabric_.ranks);
   log2_crossover_ = log2_or_0(fabric_.crossover_bytes);
+  if (options_.prior) {
+    const std::size_t programs =
+        actions_->levels(Knob::Algorithm).size() - actions_->options().tuners.size();
+    std::size_t levels = 0;
+    for (const Knob knob : actions_->knobs()) levels += actions_->levels(knob).size();
+    for (Estimates& one : estimates_) {
+      one.log_action_s.resize(3 * programs + 1, kNoSchedule);
+      one.advised.resize(levels, 0);
+    }
+  }
   write_calls(WorkloadCall{.call = {.bytes = 1}, .context = {}}, writer);
 }
 
@@ -175,6 +186,7 @@ void TuningObservation::write_call(const WorkloadCall& next, Writer& out) const 
   out.flag("pipeline_parallel", kGc3, context.pipeline);
   write_estimates(call, out);
   if (options_.action_features) write_schedules(call, out);
+  if (options_.prior) write_actions(call, out);
 }
 
 // Position of the schedule with the least alpha-beta time on the front of the collective: 0 for the
@@ -219,9 +231,29 @@ const TuningObservation::Estimates& TuningObservation::estimates(const Call& cal
     }
     for (double& value : own.log_schedule_s) value -= least;
   }
+  if (options_.prior) estimate_actions(call, own);
   constexpr double kLog10 = 2.30258509299404568402;
   own.log10_least_us = least / kLog10 + 6;
   return own;
+}
+
+void TuningObservation::estimate_actions(const Call& call, Estimates& own) const {
+  options_.prior->estimates(call, own.log_action_s);
+  double least = kNoSchedule;
+  for (double& value : own.log_action_s) {
+    value = value > 0 ? portable_log(value) : kNoSchedule;
+    least = std::min(least, value);
+  }
+  for (double& value : own.log_action_s) {
+    if (value < kNoSchedule) value -= least;
+  }
+  std::ranges::fill(own.advised, 0);
+  std::size_t first = 0;
+  const std::span<const std::int32_t> advised = options_.prior->advice(call);
+  for (std::size_t knob = 0; knob < advised.size(); ++knob) {
+    own.advised[first + static_cast<std::size_t>(advised[knob])] = 1;
+    first += actions_->levels(actions_->knobs()[knob]).size();
+  }
 }
 
 double TuningObservation::least_estimate_s(const Call& call) const {
@@ -237,6 +269,32 @@ void TuningObservation::write_estimates(const Call& call, Writer& out) const {
     out.put(kNames[i], "ln(alpha-beta time / min of the six)", 0, 4, kSccl, known.over_least[i]);
   }
   out.put("least_time", "log10(min of the six, us) / 4", -1, 2, kSccl, known.log10_least_us / 4);
+}
+
+void TuningObservation::write_actions(const Call& call, Writer& out) const {
+  const std::vector<std::string>& levels = actions_->levels(Knob::Algorithm);
+  const Estimates& known = estimates(call);
+  std::size_t i = 0;
+  const auto put = [&](const char* name) {
+    out.put(name, "ln(estimated time / min of these); 4: no such action", 0, 4, kSccl,
+            known.log_action_s[i++]);
+  };
+  for (std::size_t level = actions_->options().tuners.size(); level < levels.size(); ++level) {
+    out.prefix("estimate", levels[level]);
+    put("ll");
+    put("ll128");
+    put("simple");
+  }
+  out.no_prefix();
+  put("estimate_default");
+  std::size_t number = 0;
+  for (const Knob knob : actions_->knobs()) {
+    out.prefix("advised", to_string(knob));
+    for (const std::string& level : actions_->levels(knob)) {
+      out.flag(level.c_str(), kSccl, known.advised[number++] != 0);
+    }
+  }
+  out.no_prefix();
 }
 
 void TuningObservation::write_schedules(const Call& call, Writer& out) const {

@@ -17,6 +17,8 @@
 
 namespace cclgym {
 
+class ActionPrior;
+
 /// One number of the observation, for the documentation and for agents.
 struct TuningFeature {
   std::string name;
@@ -44,7 +46,8 @@ struct ObservedCall {
 struct ObservationOptions {
   std::size_t window = 0;        ///< number of recent calls described one by one
   bool action_features = false;  ///< true if synthesised schedules among the actions are described
-  bool counters = false;         ///< true if there are features of backends and of NICs
+  std::shared_ptr<ActionPrior> prior{};  ///< null: no estimates of actions
+  bool counters = false;                 ///< true if there are features of backends and of NICs
   FeatureGroups groups = kAllFeatures;
 };
 
@@ -83,6 +86,7 @@ class TuningObservation {
   void write_call(const WorkloadCall& next, Writer& out) const;
   void write_estimates(const Call& call, Writer& out) const;
   void write_schedules(const Call& call, Writer& out) const;
+  void write_actions(const Call& call, Writer& out) const;
   [[nodiscard]] double front_position(const Call& call) const;
   void write_load(const WorkloadCall& next, Writer& out) const;
   void write_backends(const Call& call, Writer& out) const;
@@ -107,9 +111,13 @@ class TuningObservation {
     double log10_least_us = 0;
     /// ln(S alpha + (R / C) L beta, s) of the schedules, by level; kNoSchedule if there is none.
     std::array<double, kMaxSchedules> log_schedule_s{};
+    /// ln(ActionPrior::estimates / minimum); kNoSchedule if there is none. Empty without a prior.
+    std::vector<double> log_action_s{};
+    std::vector<std::uint8_t> advised{};  ///< by level of each knob in turn: 1 if it is advised
   };
   static constexpr double kNoSchedule = 1e9;
   [[nodiscard]] const Estimates& estimates(const Call& call) const;
+  void estimate_actions(const Call& call, Estimates& own) const;
   /// Min of the six alpha-beta times of a call, s.
   [[nodiscard]] double least_estimate_s(const Call& call) const;
   /// Jobs repeat their calls, and logarithms are expensive, so estimates are cached in a table of

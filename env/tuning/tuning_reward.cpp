@@ -190,16 +190,6 @@ double TuningReward::alpha_beta(const RewardInput& input) const {
                 options_.beta_weight * (input.least_beta_s - beta_s));
 }
 
-// A call starts when its data has been computed and the previous call has ended. If the job does
-// not compute during the call, it resumes when the call ends.
-void TuningReward::Streams::call(const CallContext& context, double time_s) {
-  compute_s += context.compute_s;
-  communication_s = std::max(communication_s, compute_s) + time_s;
-  if (!context.overlaps) compute_s = communication_s;
-}
-
-double TuningReward::Streams::end_s() const { return std::max(compute_s, communication_s); }
-
 // Time of the iteration, at its end: the logarithm of its speedup, or in us if calls are paid so.
 double TuningReward::step_reward(const RewardInput& input) {
   chosen_.call(input.context, input.time_s);

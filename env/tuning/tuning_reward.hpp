@@ -10,6 +10,7 @@
 
 #include "core/options/option.hpp"
 #include "core/yaml/yaml.hpp"
+#include "env/tuning/workload/iteration_clock.hpp"
 #include "env/tuning/workload/workload.hpp"
 
 namespace cclgym {
@@ -101,15 +102,8 @@ class TuningReward {
   ClassWindows recent_;  ///< log speedups
   ClassWindows times_;   ///< time / typical time
   std::vector<double> sorted_;
-  /// Time reached by the compute and communication streams in the iteration, s.
-  struct Streams {
-    double compute_s = 0;
-    double communication_s = 0;
-    void call(const CallContext& context, double time_s);
-    [[nodiscard]] double end_s() const;
-  };
-  Streams chosen_;
-  Streams reference_;
+  IterationClock chosen_;
+  IterationClock reference_;
 };
 
 }  // namespace cclgym

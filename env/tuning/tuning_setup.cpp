@@ -6,8 +6,8 @@
 
 #include "core/error.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
-#include "env/tuning/action_prior.hpp"
 #include "env/tuning/collective_tuning.hpp"
+#include "env/tuning/estimates/action_prior.hpp"
 #include "sim/call/config_options.hpp"
 #include "sim/tuners/named_programs.hpp"
 
@@ -118,6 +118,11 @@ const std::vector<OptionSpec>& collective_tuning_options() {
        .description =
            "true if the observation has chunks, steps, rounds and the alpha-beta time of "
            "every synthesised program that is an action",
+       .default_text = "false"},
+      {.name = "estimate_features",
+       .kind = OptionKind::Flag,
+       .description = "true if the observation has the estimated time of every algorithm with "
+                      "every protocol and of the default, and the action with the least estimate",
        .default_text = "false"},
       {.name = "features",
        .kind = OptionKind::Choice,
@@ -360,6 +365,7 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
       setup->idle_programs.push_back({item.item, std::move(*why), item.where});
     }
   }
+  setup->estimate_features = read_flag(value("estimate_features"), spec_of("estimate_features"));
   setup->action_features = read_flag(value("action_features"), spec_of("action_features"));
   if (setup->action_features && programs.synth.empty()) {
     throw UserError(value("action_features").location(),

@@ -48,6 +48,7 @@ PolicyRun any_run(Random& random) {
                 .default_ratio = any_double(random),
                 .decisions_per_call = any_double(random),
                 .step_us = any_double(random),
+                .iteration_us = any_double(random),
                 .cells = {}};
   run.cells.resize(static_cast<std::size_t>(random.integer(0, 4)));
   for (EvaluatedCell& cell : run.cells) {
@@ -88,7 +89,7 @@ bool same(const PolicyRun& one, const PolicyRun& other) {
          same_bits(one.oracle_ratio, other.oracle_ratio) &&
          same_bits(one.default_ratio, other.default_ratio) &&
          same_bits(one.decisions_per_call, other.decisions_per_call) &&
-         same_bits(one.step_us, other.step_us) &&
+         same_bits(one.step_us, other.step_us) && same_bits(one.iteration_us, other.iteration_us) &&
          std::ranges::equal(one.cells, other.cells,
                             [](const EvaluatedCell& left, const EvaluatedCell& right) {
                               return same(left, right);

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "agents/training/training_environment.hpp"
-#include "env/tuning/action_prior.hpp"
+#include "env/tuning/estimates/action_prior.hpp"
 #include "support/catch.hpp"
 
 namespace cclgym {

@@ -1,7 +1,12 @@
 // V_prior(s, a) with each program's own S, R and C, compared with closed forms.
-#include "env/tuning/action_prior.hpp"
+#include "env/tuning/estimates/action_prior.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "env/tuning/tuning_testing.hpp"
 
@@ -125,6 +130,81 @@ TEST_CASE("the estimate of a call is S alpha + (R / C) bytes beta of the best ac
         if (one_s > 0) of_levels_s = std::min(of_levels_s, one_s);
       }
       CHECK(of_levels_s == Approx(least_s));
+    }
+  }
+}
+
+TEST_CASE("estimate_features are the estimates of each algorithm with each protocol",
+          "[env][action-prior]") {
+  for (const std::string fabric : {"dgx1", "hgx-h100", "{name: ndv4, servers: 2}"}) {
+    const std::string options = "{fabric: " + fabric + ", " + kCalls;
+    const auto plain = setup_of(options);
+    const auto setup =
+        setup_of(options.substr(0, options.size() - 1) + ", estimate_features: true}");
+    CollectiveTuningEnv env(setup);
+    const TuningActions& actions = *setup->actions;
+    const std::size_t programs = actions.levels(Knob::Algorithm).size() - 1;
+    std::size_t levels = 0;
+    for (const Knob knob : actions.knobs()) levels += actions.levels(knob).size();
+    CHECK(env.observation().size() ==
+          CollectiveTuningEnv(plain).observation().size() + 3 * programs + 1 + levels);
+    std::vector<float> values(env.observation().size());
+    const auto feature = [&](const std::string& name) {
+      const auto& all = env.observation().features();
+      const auto found = std::ranges::find(all, name, &TuningFeature::name);
+      REQUIRE(found != all.end());
+      return double{values[static_cast<std::size_t>(found - all.begin())]};
+    };
+    for (const Call& call : setup->listed_calls()) {
+      INFO(fabric << ", " << to_string(call.collective) << ", " << call.bytes << " B");
+      // By level and protocol, the least estimate of all legal actions.
+      std::map<std::pair<std::string, std::string>, double> least_s;
+      const auto all = actions.legal_actions(call.collective);
+      for (std::size_t i = 0; i < actions.legal_count(call.collective); ++i) {
+        const auto action = all.subspan(3 * i, 3);
+        if (actions.tuner_of(action)) continue;
+        const double time_s = setup->prior->estimate_s(call, actions.config(call, action));
+        std::string name = actions.levels(Knob::Algorithm)[static_cast<std::size_t>(action[0])];
+        std::ranges::replace(name, '-', '_');
+        std::string protocol = actions.levels(Knob::Protocol)[static_cast<std::size_t>(action[1])];
+        std::ranges::transform(protocol, protocol.begin(),
+                               [](char c) { return static_cast<char>(std::tolower(c)); });
+        const auto [entry, is_new] = least_s.try_emplace({name, protocol}, time_s);
+        entry->second = std::min(entry->second, time_s);
+      }
+      const bool chooses = actions.chooses(0, call.collective);
+      const double default_s =
+          chooses ? setup->prior->estimate_s(call, actions.choose(0, call)) : 0;
+      double best_s = default_s > 0 ? default_s : 1e9;
+      for (const auto& [names, time_s] : least_s) best_s = std::min(best_s, time_s);
+      env.observation().write({.call = call, .context = {}}, values);
+      std::size_t known = 0;
+      for (const std::string& level : actions.levels(Knob::Algorithm)) {
+        if (level.starts_with("nccl-default")) continue;
+        std::string name = level;
+        std::ranges::replace(name, '-', '_');
+        for (const std::string protocol : {"ll", "ll128", "simple"}) {
+          const auto found = least_s.find({name, protocol});
+          known += found != least_s.end() ? 1U : 0U;
+          const double expected =
+              found == least_s.end() ? 4 : std::min(4.0, std::log(found->second / best_s));
+          CHECK(feature("estimate_" + name + "_" + protocol) ==
+                Approx(expected).epsilon(1e-5).margin(1e-6));
+        }
+      }
+      CHECK(known == least_s.size());
+      CHECK(feature("estimate_default") ==
+            Approx(default_s > 0 ? std::log(default_s / best_s) : 4).epsilon(1e-5).margin(1e-6));
+      // The advised action is the first with the least estimate.
+      const auto advised = setup->prior->advice(call);
+      REQUIRE(advised.size() == 3);
+      const double advised_s = setup->prior->estimate_s(call, actions.config(call, advised));
+      for (const auto& [names, time_s] : least_s) CHECK(advised_s <= time_s);
+      const auto level_of = [&](Knob knob, std::size_t i) {
+        return "advised_" + std::string(to_string(knob)) + "_" +
+               actions.levels(knob)[static_cast<std::size_t>(advised[i])];
+      };
+      CHECK(feature(level_of(Knob::Channels, 2)) == 1);
     }
   }
 }

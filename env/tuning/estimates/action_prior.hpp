@@ -6,9 +6,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "env/tuning/plan_costs.hpp"
+#include "env/tuning/estimates/plan_estimates.hpp"
 
 namespace cclgym {
 
@@ -32,6 +33,14 @@ class ActionPrior {
   [[nodiscard]] Times times(const Call& call);
   /// Least time of the actions with a level of Knob::Algorithm, s; 0 if nothing is known.
   [[nodiscard]] double level_s(const Call& call, std::int32_t level);
+  /// Legal action with the least PlanEstimate, knobs() numbers; of equal ones, the first. Tuners
+  /// and synthesised programs are no candidates. Empty if nothing is known.
+  [[nodiscard]] std::span<const std::int32_t> advice(const Call& call);
+  /// PlanEstimate of a configuration, s; 0 if nothing is known.
+  [[nodiscard]] double estimate_s(const Call& call, const PlainConfig& config);
+  /// Least PlanEstimate of the actions with each level of Knob::Algorithm after the tuners and each
+  /// protocol (three numbers per level), then that of the default, s; 0 if nothing is known.
+  void estimates(const Call& call, std::span<double> out_s);
   /// Time of one configuration, s; 0 if nothing is known.
   [[nodiscard]] double time_s(const Call& call, const PlainConfig& config);
 
@@ -44,6 +53,14 @@ class ActionPrior {
   };
   using Lines = std::map<std::int32_t, std::vector<Line>>;  ///< by level of Knob::Algorithm
 
+  /// Estimate of an action.
+  struct Advised {
+    PlanEstimate estimate;
+    Protocol protocol = Protocol::Simple;
+    std::span<const std::int32_t> action;
+  };
+  [[nodiscard]] double known_estimate_s(const Call& call, const PlainConfig& config);
+  [[nodiscard]] const std::vector<Advised>& advised_of(CollectiveKind collective);
   [[nodiscard]] const Lines& lines_of(CollectiveKind collective);
   [[nodiscard]] std::optional<Line> line(CollectiveKind collective, const PlainConfig& config);
   [[nodiscard]] double tuned_s(const Call& call, std::size_t tuner);
@@ -55,7 +72,11 @@ class ActionPrior {
   FabricFeatures fabric_;
   std::mutex mutex_;
   PlanLoads loads_;
+  PlanEstimates estimates_;
   std::map<CollectiveKind, Lines> lines_;
+  std::map<CollectiveKind, std::vector<Advised>> advised_;
+  /// Number of the advised action, by call; bounded.
+  std::map<std::tuple<CollectiveKind, std::uint64_t>, std::size_t> advice_;
   /// Times of tuners, by call; bounded.
   std::map<std::tuple<CollectiveKind, int, std::uint64_t, std::size_t>, double> tuned_;
   std::map<std::tuple<CollectiveKind, int, std::uint64_t>, Times> times_;

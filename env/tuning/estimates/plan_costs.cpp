@@ -1,4 +1,4 @@
-#include "env/tuning/plan_costs.hpp"
+#include "env/tuning/estimates/plan_costs.hpp"
 
 #include <algorithm>
 #include <cmath>

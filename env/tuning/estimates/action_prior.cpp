@@ -1,6 +1,7 @@
-#include "env/tuning/action_prior.hpp"
+#include "env/tuning/estimates/action_prior.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "core/error.hpp"
@@ -15,7 +16,11 @@ constexpr std::size_t kMostCalls = 4096;  // calls whose times are kept
 
 ActionPrior::ActionPrior(std::shared_ptr<const CallSite> site,
                          std::shared_ptr<const TuningActions> actions, const FabricFeatures& fabric)
-    : site_(std::move(site)), actions_(std::move(actions)), fabric_(fabric), loads_(site_) {}
+    : site_(std::move(site)),
+      actions_(std::move(actions)),
+      fabric_(fabric),
+      loads_(site_),
+      estimates_(site_) {}
 
 std::optional<ActionPrior::Line> ActionPrior::line(CollectiveKind collective,
                                                    const PlainConfig& config) {
@@ -59,6 +64,77 @@ const ActionPrior::Lines& ActionPrior::lines_of(CollectiveKind collective) {
     lines = std::move(kept);
   }
   return entry->second;
+}
+
+// Estimates of all actions that choose configurations themselves. Of several with equal estimates,
+// the first is kept.
+const std::vector<ActionPrior::Advised>& ActionPrior::advised_of(CollectiveKind collective) {
+  const auto [entry, is_new] = advised_.try_emplace(collective);
+  if (!is_new || fabric_.ranks > kMostRanks) return entry->second;
+  const std::size_t knobs = actions_->knobs().size();
+  const std::span<const std::int32_t> all = actions_->legal_actions(collective);
+  for (std::size_t i = 0; i < actions_->legal_count(collective); ++i) {
+    const auto action = all.subspan(i * knobs, knobs);
+    if (actions_->tuner_of(action)) continue;
+    const PlainConfig config = actions_->config(collective, action);
+    if (actions_->synthesised(config) != nullptr) continue;
+    if (const auto one = estimates_.estimate(collective, config, loads_)) {
+      entry->second.push_back({*one, config.protocol, action});
+    }
+  }
+  return entry->second;
+}
+
+std::span<const std::int32_t> ActionPrior::advice(const Call& call) {
+  const std::lock_guard lock(mutex_);
+  const std::vector<Advised>& all = advised_of(call.collective);
+  const std::tuple key{call.collective, call.bytes};
+  if (const auto found = advice_.find(key); found != advice_.end()) {
+    return all[found->second].action;
+  }
+  const bool by_size = actions_->by_size(call.collective);
+  const auto bytes = static_cast<double>(call.bytes);
+  double least_s = std::numeric_limits<double>::infinity();
+  std::size_t best = all.size();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double time_s = all[i].estimate.time_s(bytes, site_->cost_model, all[i].protocol);
+    if (time_s >= least_s || (by_size && !actions_->legal(call, all[i].action))) continue;
+    least_s = time_s;
+    best = i;
+  }
+  if (best == all.size()) return {};
+  if (advice_.size() < kMostCalls) advice_.emplace(key, best);
+  return all[best].action;
+}
+
+double ActionPrior::estimate_s(const Call& call, const PlainConfig& config) {
+  const std::lock_guard lock(mutex_);
+  return known_estimate_s(call, config);
+}
+
+double ActionPrior::known_estimate_s(const Call& call, const PlainConfig& config) {
+  if (fabric_.ranks > kMostRanks || actions_->synthesised(config) != nullptr) return 0;
+  const auto one = estimates_.estimate(call.collective, config, loads_);
+  if (!one) return 0;
+  return one->time_s(static_cast<double>(call.bytes), site_->cost_model, config.protocol);
+}
+
+void ActionPrior::estimates(const Call& call, std::span<double> out_s) {
+  const std::lock_guard lock(mutex_);
+  std::ranges::fill(out_s, 0);
+  const std::size_t tuners = actions_->options().tuners.size();
+  const auto bytes = static_cast<double>(call.bytes);
+  const bool by_size = actions_->by_size(call.collective);
+  for (const Advised& one : advised_of(call.collective)) {
+    if (by_size && !actions_->legal(call, one.action)) continue;
+    const std::size_t level = static_cast<std::size_t>(one.action[0]) - tuners;
+    double& least_s = out_s[3 * level + static_cast<std::size_t>(one.protocol)];
+    const double time_s = one.estimate.time_s(bytes, site_->cost_model, one.protocol);
+    least_s = least_s > 0 ? std::min(least_s, time_s) : time_s;
+  }
+  if (actions_->chooses(0, call.collective)) {
+    out_s.back() = known_estimate_s(call, actions_->choose(0, call));
+  }
 }
 
 double ActionPrior::time_s(const Call& call, const PlainConfig& config) {
