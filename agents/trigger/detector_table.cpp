@@ -6,7 +6,9 @@
 namespace cclgym {
 
 std::string detector_table(std::span<const SeedTrigger> triggers) {
-  const auto learned = [](const SeedTrigger& one) { return one.trained.trigger.learned.has_value(); };
+  const auto learned = [](const SeedTrigger& one) {
+    return one.trained.trigger.learned.has_value();
+  };
   if (std::ranges::all_of(triggers, learned) || std::ranges::none_of(triggers, learned)) return "";
   std::string text = fmt::format("{:<44} {:>5}  {:<6} {:>11} {:>7} {:>6} {:>14}\n",
                                  "detectors on held-out streams", "seed", "form", "found", "median",

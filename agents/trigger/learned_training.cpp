@@ -17,7 +17,7 @@ constexpr double kFalseAlarms = 1.0 / 400;
 constexpr double kLearningRate = 5e-3;
 constexpr double kLeastRate = 5e-4;
 constexpr double kMaxNorm = 1;
-constexpr double kMostMismatch = 1.5;  // of ln(sigma)
+constexpr double kMostMismatch = 1.5;  // in ln(sigma)
 
 std::vector<double> initial_weights(std::size_t units, double share, Random& random) {
   const std::size_t columns = kTriggerFeatures + units + 1;
@@ -119,7 +119,7 @@ LearnedTriggerParameters fit_trigger_weights(std::span<const TriggerStream> stre
                                              std::uint64_t seed) {
   Random random = Random::stream(seed, {0x7472696767657273U});
   LearnedTriggerParameters parameters{.sigma = sigma, .units = training.units};
-  constexpr double kUsualShare = 0.05;  // of calls after a change; only where the bias starts
+  constexpr double kUsualShare = 0.05;  // share of calls after a change, from which the bias starts
   std::vector<double> weights = initial_weights(training.units, kUsualShare, random);
   TriggerAdam adam(weights.size());
   const std::size_t steps = training.epochs * streams.size();

@@ -39,9 +39,9 @@ struct LearnedTriggerTraining {
                                                            std::uint64_t seed);
 
 /// The threshold, the number of calls that confirm, and the pause after an alarm with which most
-/// changes are found soonest, with fewer than `false_alarms_per_1000`; by grid search with the score
-/// of train_trigger. Of equal scores, the one with the lower 90th percentile of delays, then with
-/// the higher threshold.
+/// changes are found soonest, with fewer than `false_alarms_per_1000`; by grid search with the
+/// score of train_trigger. Of equal scores, the one with the lower 90th percentile of delays, then
+/// with the higher threshold.
 [[nodiscard]] LearnedTriggerParameters choose_threshold(LearnedTriggerParameters parameters,
                                                         std::span<const TriggerStream> streams,
                                                         double false_alarms_per_1000);

@@ -149,9 +149,8 @@ TriggerMeasure read_measure(const YamlValue& results) {
   measure.found = count("found");
   measure.median_delay = read_delay(results, "median_delay");
   measure.p90_delay = read_delay(results, "p90_delay");
-  measure.false_alarms = static_cast<std::size_t>(
-      std::llround(read_delay(results, "false_alarms_per_1000") *
-                   static_cast<double>(measure.calls) / 1000));
+  measure.false_alarms = static_cast<std::size_t>(std::llround(
+      read_delay(results, "false_alarms_per_1000") * static_cast<double>(measure.calls) / 1000));
   return measure;
 }
 
@@ -163,7 +162,8 @@ std::string trigger_path(const std::string& folder, std::uint64_t seed) {
 
 const std::vector<OptionSpec>& trigger_file_options() {
   static const std::vector<OptionSpec> specs = with_common_options({
-      trigger_number("drift", "deviation of a call from the mean from which on it counts, in sigmas"),
+      trigger_number("drift",
+                     "deviation of a call from the mean from which on it counts, in sigmas"),
       trigger_number("limit", "max deviation that counts for a call, in sigmas"),
       trigger_number("threshold", "sum above which an alarm is raised, in sigmas"),
   });
@@ -215,9 +215,10 @@ std::string triggers_text(std::span<const TrainedTrigger> triggers) {
   for (const TrainedTrigger& one : triggers) {
     const TriggerParameters& parameters = one.trigger.parameters;
     const auto& learned = one.trigger.learned;
-    text += fmt::format("- fabric: {}\n  noise: {}\n{}  sigma: {:.6g}\n",
-                        yaml_quoted(one.trigger.fabric), yaml_quoted(one.trigger.noise),
-                        learned ? "  form: lstm\n" : "", learned ? learned->sigma : parameters.sigma);
+    text +=
+        fmt::format("- fabric: {}\n  noise: {}\n{}  sigma: {:.6g}\n",
+                    yaml_quoted(one.trigger.fabric), yaml_quoted(one.trigger.noise),
+                    learned ? "  form: lstm\n" : "", learned ? learned->sigma : parameters.sigma);
     text += learned ? learned_text(*learned)
                     : fmt::format("  drift: {:.6g}\n  limit: {:.6g}\n  threshold: {:.6g}\n",
                                   parameters.drift, parameters.limit, parameters.threshold);

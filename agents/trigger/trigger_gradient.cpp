@@ -27,7 +27,7 @@ double trigger_loss(std::span<const double> weights, std::size_t units,
   std::vector<double> gates(steps * 4 * units);
   std::vector<double> hidden((steps + 1) * units);
   std::vector<double> cell((steps + 1) * units);
-  std::vector<double> slope(steps);  // of the loss in the logit
+  std::vector<double> slope(steps);  // derivative of the loss by the logit
   double loss = 0;
   for (std::size_t t = 0; t < steps; ++t) {
     const auto own = [&](std::vector<double>& states) {

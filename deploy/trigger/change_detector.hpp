@@ -30,7 +30,8 @@ class ChangeDetector {
   ChangeDetector(const TriggerParameters& times, const TriggerParameters& bytes)
       : one_(PairedTriggers(times, bytes)) {}
   /// Throws std::invalid_argument if learned_trigger_fault finds a fault.
-  explicit ChangeDetector(const LearnedTriggerParameters& learned) : one_(LearnedTrigger(learned)) {}
+  explicit ChangeDetector(const LearnedTriggerParameters& learned)
+      : one_(LearnedTrigger(learned)) {}
 
   /// Forgets all calls, for a new stream or new configurations.
   void start();

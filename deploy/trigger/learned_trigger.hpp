@@ -13,9 +13,9 @@
 namespace cclgym {
 
 struct LearnedTriggerParameters {
-  double sigma = 0.02;       ///< spread that is assumed at first
-  std::size_t units = 8;     ///< units of the LSTM, 1 to kMaxTriggerUnits
-  double threshold = 0;      ///< logit above which a call counts
+  double sigma = 0.02;        ///< spread that is assumed at first
+  std::size_t units = 8;      ///< units of the LSTM, 1 to kMaxTriggerUnits
+  double threshold = 0;       ///< logit above which a call counts
   std::uint32_t confirm = 1;  ///< successive calls above the threshold that raise an alarm
   std::uint32_t pause = 0;    ///< calls after an alarm without another one
   /// By unit-major gate i, f, g, o: rows [4 units x (features + units + 1)] of weights for inputs,

@@ -11,9 +11,9 @@ namespace cclgym {
 namespace {
 
 // All constants are set by hand.
-constexpr double kUsualLimit = 4;   // largest deviation of a single call, in sigmas
-constexpr double kLargeLimit = 10;  // the same for the tail
-constexpr double kFirstP99 = 2.326;  // of a normal distribution, in sigmas
+constexpr double kUsualLimit = 4;    // largest deviation of a single call, in sigmas
+constexpr double kLargeLimit = 10;   // the same for the tail
+constexpr double kFirstP99 = 2.326;  // that a normal distribution has, in sigmas
 constexpr double kTailRate = 0.2;
 // Least spreads: times of streams without jitter; bytes of other programs' packets.
 constexpr double kLeastTime = 1e-3;

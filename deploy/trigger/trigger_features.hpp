@@ -58,7 +58,7 @@ class TriggerFeatures {
     bool known = false;
     Spread time{};
     Spread bytes{};
-    double p99 = 0;  ///< of deviations, in sigmas
+    double p99 = 0;  ///< 99th percentile of deviations, in sigmas
     std::uint32_t epoch = 0;
     std::uint32_t calls = 0;  ///< in this epoch
     static constexpr std::size_t kLast = 8;

@@ -168,9 +168,8 @@ TEST_CASE("network counters: Cassini NICs, whose Ethernet interface is not count
     write(at + "rx_packets", "1\n");
   }
   for (const char nic : {'0', '1'}) {
-    std::filesystem::create_directory_symlink(
-        folder.path() + "/cxi/cxi" + nic + "/device",
-        folder.path() + "/net/hsn" + nic + "/device");
+    std::filesystem::create_directory_symlink(folder.path() + "/cxi/cxi" + nic + "/device",
+                                              folder.path() + "/net/hsn" + nic + "/device");
   }
   const NetworkCounters counters(folder.path());
   CHECK(counters.interfaces() == 3);  // cxi0, hsn1, eth0

@@ -75,7 +75,7 @@ TEST_CASE("trigger features: calls beyond the p99 of a class are rare") {
   int beyond = 0;
   double least = 0;
   for (int i = 0; i < 20000; ++i) {
-    // Of an exponential distribution, 1 % is beyond 4.6 times its mean.
+    // One in a hundred exponential numbers is beyond 4.6 times the mean.
     const double tail = features.observe({.kind = 1, .log_ratio = random.exponential(0.05)})[2];
     if (i >= 2000 && tail > 0) ++beyond;
     least = std::min(least, tail);
