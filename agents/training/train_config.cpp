@@ -330,6 +330,7 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
                     .streams = trigger.count("streams"),
                     .calls = trigger.count("calls"),
                     .false_alarms = trigger.real("false_alarms"),
+                    .rough = trigger.real("rough"),
                     .units = trigger.count("units"),
                     .fit_streams = trigger.count("fit_streams"),
                     .epochs = trigger.count("epochs")};

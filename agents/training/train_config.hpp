@@ -73,6 +73,7 @@ struct TriggerOptions {
   int streams = 0;          ///< number of training streams, and of held-out streams; 0: no trigger
   int calls = 0;            ///< calls per stream, at most an episode
   double false_alarms = 0;  ///< upper bound per 1,000 calls of the training streams
+  double rough = 0;  ///< share of streams with made-up noise (agents/trigger/made_up_noise.hpp)
   // LSTM only.
   int units = 0;        ///< units of the LSTM
   int fit_streams = 0;  ///< number of further streams, to which its weights are fitted

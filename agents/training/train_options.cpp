@@ -263,6 +263,10 @@ const std::vector<OptionSpec>& trigger_options() {
       count("streams", "number of training streams, and of held-out ones; 0: no trigger", 0, "0"),
       count("calls", "calls per stream, at most an episode", 1, "4000"),
       real("false_alarms", "upper bound per 1,000 calls of the training streams", 1000, "0.7"),
+      real("rough",
+           "share of streams, held-out ones too, that get made-up noise as on real networks: "
+           "jitter, late calls and alternating times",
+           1, "0"),
       {.name = "units",
        .kind = OptionKind::Integer,
        .description = "units of the LSTM",

@@ -4,6 +4,7 @@
 
 #include "agents/training/learned_policy.hpp"
 #include "agents/trigger/learned_training.hpp"
+#include "agents/trigger/made_up_noise.hpp"
 #include "agents/trigger/trigger_file.hpp"
 
 namespace cclgym {
@@ -14,6 +15,7 @@ namespace {
 constexpr std::uint64_t kTrainingStreams = 0;
 constexpr std::uint64_t kHeldOutStreams = 1;
 constexpr std::uint64_t kFitStreams = 2;
+constexpr std::uint64_t kRoughNoise = 3;
 
 std::string result_line(const TrainedTrigger& trained) {
   const TriggerMeasure& found = trained.held_out;
@@ -43,6 +45,10 @@ AgentTriggers train_agent_triggers(const TrainConfig& config, const Checkpoint& 
         recorded.push_back(record_stream(*part.environment, policy,
                                          static_cast<std::size_t>(options.calls),
                                          Random::stream(state.seed, {streams, i})()));
+        Random random = Random::stream(state.seed, {kRoughNoise, streams, i});
+        if (random.uniform() < options.rough) {
+          recorded.back() = with_rough_noise(recorded.back(), random);
+        }
       }
       return recorded;
     };

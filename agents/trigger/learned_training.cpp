@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <stdexcept>
 #include <tuple>
 
@@ -67,30 +66,6 @@ class TriggerAdam {
 };
 
 }  // namespace
-
-TriggerStream with_made_up_bytes(const TriggerStream& stream, double sigma, Random& random) {
-  const double draw = random.uniform();
-  if (draw < 0.5) return stream;
-  const bool bytes_alone = draw >= 0.75;
-  TriggerStream made = stream;
-  const double spread = portable_exp(random.uniform(portable_log(0.01), portable_log(0.1)));
-  std::map<std::uint32_t, double> shifts;  // by regime
-  std::map<std::uint64_t, double> levels;  // by kind
-  for (std::size_t t = 0; t < made.calls.size(); ++t) {
-    TriggerInput& call = made.calls[t];
-    const auto [shift, first] = shifts.try_emplace(made.regimes[t], 0);
-    if (first && (bytes_alone || random.uniform() < 0.5)) {
-      const double sign = random.uniform() < 0.5 ? -1 : 1;
-      shift->second = sign * random.uniform(3, 12) * spread;
-    }
-    const auto [level, unseen] = levels.try_emplace(call.kind, 0);
-    if (unseen) level->second = random.uniform(10, 18);
-    call.counted = true;
-    call.log_bytes = level->second + shift->second + random.normal(0, spread);
-    if (bytes_alone) call.log_ratio = random.normal(0, sigma);
-  }
-  return made;
-}
 
 std::vector<TriggerSequence> trigger_sequences(const TriggerStream& stream, double sigma,
                                                Random& random) {

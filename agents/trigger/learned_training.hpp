@@ -17,13 +17,6 @@ struct LearnedTriggerTraining {
   std::size_t epochs = 60;  ///< passes over the streams, each with other alarms and made-up bytes
 };
 
-/// A stream with made-up counts of bytes, since the gym counts none that tell more than a call's
-/// time. In half of the streams there are none. In the others, each regime moves ln(bytes) by
-/// nothing or by 3 to 12 of the bytes' sigmas (0.01 to 0.1, drawn for the stream); in a quarter of
-/// all, each regime moves it, and times are replaced by noise that shows no change.
-[[nodiscard]] TriggerStream with_made_up_bytes(const TriggerStream& stream, double sigma,
-                                               Random& random);
-
 /// Cuts a stream into sequences. An alarm comes 1 to 32 calls after each change, and about every
 /// 400 calls without one, as false alarms do; all are drawn.
 [[nodiscard]] std::vector<TriggerSequence> trigger_sequences(const TriggerStream& stream,

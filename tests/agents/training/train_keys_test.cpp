@@ -266,6 +266,7 @@ std::vector<Probe> probes(const std::string& trained_before) {
       {"trigger.streams", "3", trigger},
       {"trigger.calls", "150", trigger},
       {"trigger.false_alarms", "1000", trigger},
+      {"trigger.rough", "1", trigger},
       {"trigger.units", "3", learned},
       {"trigger.fit_streams", "3", learned},
       {"trigger.epochs", "3", learned},

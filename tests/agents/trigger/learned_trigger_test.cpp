@@ -6,6 +6,7 @@
 
 #include "agents/trigger/detector_table.hpp"
 #include "agents/trigger/learned_training.hpp"
+#include "agents/trigger/made_up_noise.hpp"
 #include "agents/trigger/trigger_file.hpp"
 #include "core/error.hpp"
 #include "support/catch.hpp"
@@ -191,6 +192,41 @@ TEST_CASE("Sequences end with their alarms, and are labelled from the change on"
     CHECK(calls == 300);
     CHECK(changed >= 1);
   }
+}
+
+TEST_CASE("Made-up noise adds jitter, late calls and alternating times, and keeps the regimes",
+          "[agents][learned-trigger]") {
+  TriggerStream still;
+  for (std::size_t t = 0; t < 20'000; ++t) {
+    still.calls.push_back({.kind = t % 40, .group = t % 10});
+    still.regimes.push_back(0);
+  }
+  std::size_t alternating = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Random random(seed);
+    const TriggerStream made = with_rough_noise(still, random);
+    CHECK(made.regimes == still.regimes);
+    const double spread = spread_within_regimes(std::vector{made});
+    CHECK((spread > 0.01 && spread < 0.5));
+    std::size_t late = 0;
+    for (std::size_t kind = 0; kind < 40; ++kind) {
+      std::vector<double> times;
+      for (std::size_t t = kind; t < made.calls.size(); t += 40) {
+        times.push_back(made.calls[t].log_ratio);
+      }
+      std::ranges::sort(times);
+      // Half of the calls of an alternating kind have the upper of two levels.
+      if (times[times.size() / 2] > 0.04 && times[times.size() * 3 / 4] > 0.1) ++alternating;
+      late += static_cast<std::size_t>(
+          std::ranges::count_if(times, [](double time) { return time > 1.2; }));
+    }
+    CHECK(late > 0);
+    CHECK(late < 2000);
+    Random again(seed);
+    CHECK(with_rough_noise(still, again).calls.back().log_ratio == made.calls.back().log_ratio);
+  }
+  CHECK(alternating > 50);  // of 400, a quarter alternate
+  CHECK(alternating < 200);
 }
 
 TrainedTrigger written_trigger() {

@@ -43,54 +43,66 @@ TriggerStream recorded_stream(const LoopRecord& record, const std::string& lane)
   return stream;
 }
 
-struct ReplayedDetector {
+/// A kind of detector; one for each seed of its training.
+struct ReplayedDetectors {
   std::string name;
-  ChangeDetector detector;
+  std::vector<ChangeDetector> detectors;
 };
 
-std::string trigger_file_of(int seed) {
-  return fmt::format("{}/experiments/triggers/ethernet-seed-{}.yaml", CCLGYM_SOURCE_DIR, seed);
-}
-
-// The loop's CUSUMs, then those of each seed's training, then the learned ones.
-std::vector<ReplayedDetector> replayed_detectors() {
+// The loop's CUSUMs, then the CUSUMs and LSTMs of the trainings.
+std::vector<ReplayedDetectors> replayed_detectors() {
   const LearnerOptions by_hand;
-  std::vector<ReplayedDetector> detectors{
-      {"CUSUMs, set by hand", ChangeDetector(by_hand.times, by_hand.bytes)}};
-  std::vector<ReplayedDetector> learned;
-  for (const int seed : {1, 2, 3}) {
-    for (const TrainedTrigger& one : load_trained_triggers(trigger_file_of(seed))) {
-      const TriggerOf& trigger = one.trigger;
-      if (trigger.learned) {
-        learned.push_back({fmt::format("LSTM, seed {}", seed), trigger.detector()});
-      } else {
-        detectors.push_back({fmt::format("CUSUMs of the gym, seed {}", seed),
-                             ChangeDetector(trigger.parameters, trigger.parameters)});
+  std::vector<ReplayedDetectors> all{
+      {"CUSUMs, set by hand", {ChangeDetector(by_hand.times, by_hand.bytes)}}};
+  for (const std::string training : {"ethernet", "ethernet-rough"}) {
+    const std::string of = training == "ethernet" ? "of the gym" : "of the gym, rough";
+    ReplayedDetectors cusums{"CUSUMs " + of, {}};
+    ReplayedDetectors learned{"LSTM " + of, {}};
+    for (const int seed : {1, 2, 3}) {
+      const std::string file =
+          fmt::format("{}/experiments/triggers/{}-seed-{}.yaml", CCLGYM_SOURCE_DIR, training, seed);
+      for (const TrainedTrigger& one : load_trained_triggers(file)) {
+        const TriggerOf& trigger = one.trigger;
+        if (trigger.learned) {
+          learned.detectors.push_back(trigger.detector());
+        } else {
+          cusums.detectors.emplace_back(trigger.parameters, trigger.parameters);
+        }
       }
     }
+    CHECK(cusums.detectors.size() == 3);
+    CHECK(learned.detectors.size() == 3);
+    all.push_back(std::move(cusums));
+    all.push_back(std::move(learned));
   }
-  std::ranges::move(learned, std::back_inserter(detectors));
-  return detectors;
+  return all;
 }
 
 }  // namespace
 
 TEST_CASE("detectors: the recorded loop, replayed", "[docs]") {
   const LoopRecord record = read_loop_record(CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop");
-  const std::vector<ReplayedDetector> detectors = replayed_detectors();
-  REQUIRE(detectors.size() == 7);
   std::string table =
-      "| lane | detector | changes found | median delay, calls | p90 | false alarms per 1,000 "
-      "calls "
-      "|\n| --- | --- | --- | --- | --- | --- |\n";
+      "| lane | detector | changes found of 13 | median delay, calls | p90 | false alarms per 1,000 "
+      "calls |\n| --- | --- | --- | --- | --- | --- |\n";
   for (const char* lane : {kAgentLane, kFrozenLane, kDefaultLane}) {
     const std::vector<TriggerStream> streams{recorded_stream(record, lane)};
-    for (const ReplayedDetector& one : detectors) {
-      const TriggerMeasure measure = measure_detector(one.detector, streams);
-      CHECK(measure.changes == 13);
-      table += fmt::format("| `{}` | {} | {} of {} | {:g} | {:g} | {:.2f} |\n", lane, one.name,
-                           measure.found, measure.changes, measure.median_delay, measure.p90_delay,
-                           measure.false_alarms_per_1000());
+    for (const ReplayedDetectors& one : replayed_detectors()) {
+      std::string found;
+      std::string median;
+      std::string p90;
+      std::string false_alarms;
+      for (const ChangeDetector& detector : one.detectors) {
+        const TriggerMeasure measure = measure_detector(detector, streams);
+        CHECK(measure.changes == 13);
+        const char* comma = found.empty() ? "" : ", ";
+        found += fmt::format("{}{}", comma, measure.found);
+        median += fmt::format("{}{:g}", comma, measure.median_delay);
+        p90 += fmt::format("{}{:g}", comma, measure.p90_delay);
+        false_alarms += fmt::format("{}{:.2f}", comma, measure.false_alarms_per_1000());
+      }
+      table += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", lane, one.name, found, median, p90,
+                           false_alarms);
     }
   }
   INFO(table);
