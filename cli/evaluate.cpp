@@ -123,7 +123,7 @@ std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& ru
                         }});
   };
   if (all_have(cusums)) retuning(agent + "+trigger", cusums);
-  if (all_have(learned)) retuning(agent + "+learned-trigger", learned);
+  if (all_have(learned)) retuning(agent + "+lstm-trigger", learned);
   if (policies.size() > 1) retuning(agent + " frozen", {});
   return policies;
 }
