@@ -1,4 +1,5 @@
-// What streams of the gym lack in comparison with real machines. All numbers are set by hand.
+// Noise and counts that streams of the gym lack in comparison with real machines. All numbers are
+// set by hand.
 #pragma once
 
 #include "agents/trigger/trigger.hpp"

@@ -225,7 +225,7 @@ TEST_CASE("Made-up noise adds jitter, late calls and alternating times, and keep
     Random again(seed);
     CHECK(with_rough_noise(still, again).calls.back().log_ratio == made.calls.back().log_ratio);
   }
-  CHECK(alternating > 50);  // of 400, a quarter alternate
+  CHECK(alternating > 50);  // a quarter of 400 alternate
   CHECK(alternating < 200);
 }
 
