@@ -3,12 +3,14 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <map>
+#include <utility>
 
 #include "agents/baselines/registry.hpp"
 #include "agents/baselines/simple_policies.hpp"
 #include "agents/evaluation/evaluation.hpp"
 #include "agents/tasks/evaluation_tasks.hpp"
 #include "agents/training/learned_policy.hpp"
+#include "agents/trigger/detector_table.hpp"
 #include "agents/trigger/retuning_policy.hpp"
 #include "agents/trigger/trigger_file.hpp"
 #include "cli/support/agent_run.hpp"
@@ -76,6 +78,20 @@ EvaluatedPolicy baseline(const std::string& name) {
   return policy;
 }
 
+// The triggers of a run's agents that have any.
+std::vector<SeedTrigger> triggers_of(const AgentRun& run) {
+  std::vector<SeedTrigger> triggers;
+  for (const std::uint64_t seed : run.seeds) {
+    const std::string path = trigger_path(run.folder, seed);
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) continue;
+    for (TrainedTrigger& one : load_trained_triggers(path)) {
+      triggers.push_back({.seed = seed, .trained = std::move(one)});
+    }
+  }
+  return triggers;
+}
+
 // The agent of a run and, if triggers were trained, the same agent with its triggers and frozen.
 std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& run) {
   const auto trained = [run](std::uint64_t seed) {
@@ -87,24 +103,28 @@ std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& ru
       {.name = agent, .make = [=](std::uint64_t seed) -> std::unique_ptr<Policy> {
          return std::make_unique<LearnedPolicy>(load_agent(*run, trained(seed)).weights, agent);
        }}};
-  std::map<std::uint64_t, std::vector<TriggerOf>> triggers;
-  for (const std::uint64_t seed : run->seeds) {
-    const std::string path = trigger_path(run->folder, seed);
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) return policies;
-    triggers[seed] = load_triggers(path);
-    if (triggers[seed].empty()) return policies;
+  using SeedTriggers = std::map<std::uint64_t, std::vector<TriggerOf>>;
+  SeedTriggers cusums;
+  SeedTriggers learned;
+  for (const std::uint64_t seed : run->seeds) cusums[seed] = learned[seed] = {};
+  for (const SeedTrigger& one : triggers_of(*run)) {
+    (one.trained.trigger.learned ? learned : cusums)[one.seed].push_back(one.trained.trigger);
   }
-  const auto retuning = [&](const std::string& name, bool with_trigger) {
+  const auto all_have = [](const SeedTriggers& triggers) {
+    return std::ranges::none_of(triggers, [](const auto& one) { return one.second.empty(); });
+  };
+  const auto retuning = [&](const std::string& name, const SeedTriggers& triggers) {
     policies.push_back({.name = name, .make = [=](std::uint64_t seed) -> std::unique_ptr<Policy> {
                           const std::uint64_t which = trained(seed);
+                          const auto own = triggers.find(which);
                           return std::make_unique<RetuningPolicy>(
                               load_agent(*run, which).weights,
-                              with_trigger ? triggers.at(which) : std::vector<TriggerOf>{}, name);
+                              own != triggers.end() ? own->second : std::vector<TriggerOf>{}, name);
                         }});
   };
-  retuning(agent + "+trigger", true);
-  retuning(agent + " frozen", false);
+  if (all_have(cusums)) retuning(agent + "+trigger", cusums);
+  if (all_have(learned)) retuning(agent + "+lstm-trigger", learned);
+  if (policies.size() > 1) retuning(agent + " frozen", {});
   return policies;
 }
 
@@ -221,6 +241,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
   std::vector<Part> parts;
   TrainingPage page;
   std::string folder;
+  std::string detectors;
   std::string input;  // text that is equal if the files are
   std::error_code error;
   if (std::filesystem::is_directory(source, error)) {
@@ -233,6 +254,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
     if (!arguments->has("seeds")) options.seeds = run->seeds;
     if (!arguments->has("against")) add_baselines(baselines_of(parts));
     std::vector<EvaluatedPolicy> all = agents_of(run);
+    detectors = detector_table(triggers_of(*run));
     std::ranges::move(policies, std::back_inserter(all));
     policies = std::move(all);
   } else {
@@ -315,7 +337,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
               done.back().runs.front().calls, evaluation_table(summaries),
               decisions_text(summaries), points.empty() ? "" : points + "\n");
   }
-  if (!quiet) print_out("{}", dispatchers_text(policies));
+  if (!quiet) print_out("{}{}", detectors, dispatchers_text(policies));
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
   write_text_file(folder + "/evaluation.csv", csv);

@@ -326,9 +326,14 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
   read_dqn(reader, config);
   read_budget(reader, config);
   const Reader trigger = reader.inner("trigger", trigger_options(), file);
-  config.trigger = {.streams = trigger.count("streams"),
+  config.trigger = {.form = static_cast<TriggerForm>(trigger.choice("form")),
+                    .streams = trigger.count("streams"),
                     .calls = trigger.count("calls"),
-                    .false_alarms = trigger.real("false_alarms")};
+                    .false_alarms = trigger.real("false_alarms"),
+                    .rough = trigger.real("rough"),
+                    .units = trigger.count("units"),
+                    .fit_streams = trigger.count("fit_streams"),
+                    .epochs = trigger.count("epochs")};
   const bool tuning = config.parts.front().environment->setup() != nullptr;
   if (config.trigger.streams > 0 && !tuning) {
     throw UserError(trigger.mapping().location(),

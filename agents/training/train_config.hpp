@@ -64,11 +64,20 @@ struct PpoOptions {
 
 enum class Algorithm : std::uint8_t { Ppo, Dqn };
 
+/// Detectors of changes: Page's CUSUM, a small LSTM, or one of each.
+enum class TriggerForm : std::uint8_t { Cusum, Lstm, Both };
+
 /// Options of the trigger, which is trained after the agent on streams in which the agent acts.
 struct TriggerOptions {
+  TriggerForm form = TriggerForm::Cusum;
   int streams = 0;          ///< number of training streams, and of held-out streams; 0: no trigger
   int calls = 0;            ///< calls per stream, at most an episode
   double false_alarms = 0;  ///< upper bound per 1,000 calls of the training streams
+  double rough = 0;  ///< share of streams with made-up noise (agents/trigger/made_up_noise.hpp)
+  // LSTM only.
+  int units = 0;        ///< units of the LSTM
+  int fit_streams = 0;  ///< number of further streams, to which its weights are fitted
+  int epochs = 0;       ///< passes over these streams
 };
 
 struct TrainConfig {

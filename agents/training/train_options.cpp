@@ -254,9 +254,28 @@ const std::vector<OptionSpec>& budget_options() {
 
 const std::vector<OptionSpec>& trigger_options() {
   static const std::vector<OptionSpec> specs{
+      // In the order of TriggerForm.
+      {.name = "form",
+       .kind = OptionKind::Choice,
+       .description = "detector: Page's CUSUM, a small LSTM, or one of each",
+       .default_text = "cusum",
+       .choices = {"cusum", "lstm", "both"}},
       count("streams", "number of training streams, and of held-out ones; 0: no trigger", 0, "0"),
       count("calls", "calls per stream, at most an episode", 1, "4000"),
       real("false_alarms", "upper bound per 1,000 calls of the training streams", 1000, "0.7"),
+      real("rough",
+           "share of streams, held-out ones too, that get made-up noise as on real networks: "
+           "jitter, late calls and alternating times",
+           1, "0"),
+      {.name = "units",
+       .kind = OptionKind::Integer,
+       .description = "units of the LSTM",
+       .min = 1,
+       .max = 64,
+       .default_text = "8"},
+      count("fit_streams", "number of further streams, to which the LSTM's weights are fitted", 1,
+            "80"),
+      count("epochs", "passes over these streams", 1, "60"),
   };
   return specs;
 }

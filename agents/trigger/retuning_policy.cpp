@@ -17,7 +17,7 @@ void RetuningPolicy::begin_episode(const Environment& environment, std::uint64_t
   time_ = info_index(environment.spec(), CollectiveTuningEnv::kTime);
   expected_ = info_index(environment.spec(), CollectiveTuningEnv::kExpected);
   if (!triggers_.empty()) {
-    trigger_.emplace(nearest_trigger(triggers_, setup.fabric_label, setup.regimes.name).parameters);
+    trigger_ = nearest_trigger(triggers_, setup.fabric_label, setup.regimes.name).detector();
   }
   kept_.clear();
   calls_ = 0;

@@ -48,7 +48,7 @@ class RetuningPolicy : public Policy {
 
   LearnedPolicy agent_;
   std::vector<TriggerOf> triggers_;
-  std::optional<RegimeTrigger> trigger_;
+  std::optional<ChangeDetector> trigger_;
   std::size_t time_ = 0;
   std::size_t expected_ = 0;
   std::map<std::tuple<CollectiveKind, int, std::uint64_t>, Kept> kept_;

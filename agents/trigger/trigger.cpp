@@ -57,10 +57,11 @@ std::vector<std::uint32_t> told_apart(CollectiveTuningEnv& environment,
 
 TriggerInput trigger_input(const Call& call, std::span<const std::int32_t> action, double time_us,
                            double expected_us) {
-  std::uint64_t kind = static_cast<std::uint64_t>(call.collective) * 64 +
-                       static_cast<std::uint64_t>(std::bit_width(call.bytes));
+  const std::uint64_t group = static_cast<std::uint64_t>(call.collective) * 64 +
+                              static_cast<std::uint64_t>(std::bit_width(call.bytes));
+  std::uint64_t kind = group;
   for (const std::int32_t level : action) kind = kind * 37 + static_cast<std::uint64_t>(level);
-  return {.kind = kind, .log_ratio = std::log(time_us / expected_us)};
+  return {.kind = kind, .log_ratio = std::log(time_us / expected_us), .group = group};
 }
 
 TriggerStream record_stream(const TrainingEnvironment& where, Policy& policy, std::size_t calls,
@@ -101,13 +102,11 @@ TriggerStream record_stream(const TrainingEnvironment& where, Policy& policy, st
   return stream;
 }
 
-TriggerMeasure measure_trigger(const TriggerParameters& parameters,
-                               std::span<const TriggerStream> streams) {
+TriggerMeasure measure_detector(ChangeDetector detector, std::span<const TriggerStream> streams) {
   TriggerMeasure measure;
   std::vector<double> delays;
-  RegimeTrigger trigger(parameters);
   for (const TriggerStream& stream : streams) {
-    trigger.start();
+    detector.start();
     measure.silent_changes += stream.silent_changes;
     std::size_t changed_at = 0;
     bool pending = false;
@@ -119,7 +118,7 @@ TriggerMeasure measure_trigger(const TriggerParameters& parameters,
         pending = true;
       }
       ++measure.calls;
-      if (!trigger.observe(stream.calls[t])) continue;
+      if (!detector.observe(stream.calls[t])) continue;
       if (pending) {
         delays.push_back(static_cast<double>(t - changed_at + 1));
         ++measure.found;
@@ -131,13 +130,16 @@ TriggerMeasure measure_trigger(const TriggerParameters& parameters,
     if (pending) delays.push_back(std::numeric_limits<double>::infinity());
   }
   measure.median_delay = quantile(delays, 0.5);
+  measure.p90_delay = quantile(delays, 0.9);
   return measure;
 }
 
-TriggerParameters train_trigger(std::span<const TriggerStream> streams,
-                                double false_alarms_per_1000) {
-  // Deviations of calls from the median of their kind and regime. 1.4826 times the median absolute
-  // deviation estimates sigma (exactly for normal numbers).
+TriggerMeasure measure_trigger(const TriggerParameters& parameters,
+                               std::span<const TriggerStream> streams) {
+  return measure_detector(ChangeDetector(parameters), streams);
+}
+
+double spread_within_regimes(std::span<const TriggerStream> streams) {
   std::vector<double> apart;
   for (const TriggerStream& stream : streams) {
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<double>> groups;
@@ -153,8 +155,13 @@ TriggerParameters train_trigger(std::span<const TriggerStream> streams,
   }
   constexpr double kLeastSigma = 1e-3;  // lower bound, for streams without jitter
   const double spread = apart.empty() ? 0 : 1.4826 * quantile(apart, 0.5);
+  return std::max(kLeastSigma, spread);
+}
+
+TriggerParameters train_trigger(std::span<const TriggerStream> streams,
+                                double false_alarms_per_1000) {
   TriggerParameters best;
-  best.sigma = std::max(kLeastSigma, spread);
+  best.sigma = spread_within_regimes(streams);
   double best_score = std::numeric_limits<double>::infinity();
   for (const double drift : {0.5, 1.0, 1.5, 2.0}) {
     for (const double limit : {3.0, 4.0, 6.0}) {
@@ -177,28 +184,6 @@ TriggerParameters train_trigger(std::span<const TriggerStream> streams,
     }
   }
   return best;
-}
-
-TrainedTrigger train_trigger(const TrainingEnvironment& where, const PolicyWeights& weights,
-                             std::size_t streams, std::size_t calls, double false_alarms_per_1000,
-                             std::uint64_t seed) {
-  LearnedPolicy policy(weights);
-  const auto record = [&](std::uint64_t part) {
-    std::vector<TriggerStream> recorded;
-    for (std::size_t i = 0; i < streams; ++i) {
-      recorded.push_back(record_stream(where, policy, calls, Random::stream(seed, {part, i})()));
-    }
-    return recorded;
-  };
-  const std::vector<TriggerStream> learned = record(0);
-  TrainedTrigger trained;
-  const TriggerParameters parameters = train_trigger(learned, false_alarms_per_1000);
-  trained.trigger = {.fabric = where.setup()->fabric_label,
-                     .noise = where.setup()->regimes.name,
-                     .parameters = parameters};
-  trained.trained = measure_trigger(parameters, learned);
-  trained.held_out = measure_trigger(parameters, record(1));
-  return trained;
 }
 
 }  // namespace cclgym

@@ -4,13 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "agents/policy.hpp"
 #include "agents/training/training_environment.hpp"
-#include "deploy/loop/regime_trigger.hpp"
+#include "deploy/trigger/change_detector.hpp"
 
 namespace cclgym {
 
@@ -43,13 +44,20 @@ struct TriggerMeasure {
   std::size_t false_alarms = 0;    ///< alarms after the first alarm since a change
   double median_delay = 0;  ///< median of the calls from a change to its alarm (1: at once), which
                             ///< are infinitely many if there is no alarm
+  double p90_delay = 0;     ///< 90th percentile of these
 
   [[nodiscard]] double false_alarms_per_1000() const {
     return calls > 0 ? 1000.0 * static_cast<double>(false_alarms) / static_cast<double>(calls) : 0;
   }
 };
+[[nodiscard]] TriggerMeasure measure_detector(ChangeDetector detector,
+                                              std::span<const TriggerStream> streams);
 [[nodiscard]] TriggerMeasure measure_trigger(const TriggerParameters& parameters,
                                              std::span<const TriggerStream> streams);
+
+/// Spread of ln(time / expected) of calls around the median of their kind and regime, at least
+/// 0.001: 1.4826 times the median absolute deviation, which is sigma for normal numbers.
+[[nodiscard]] double spread_within_regimes(std::span<const TriggerStream> streams);
 
 /// Parameters with which most changes are found soonest, with fewer than `false_alarms_per_1000`.
 /// Sigma is fitted to the spread of calls within regimes, the others by grid search. Deterministic.
@@ -61,6 +69,11 @@ struct TriggerOf {
   std::string fabric;  ///< TuningSetup::fabric_label
   std::string noise;   ///< name of the regimes
   TriggerParameters parameters;
+  std::optional<LearnedTriggerParameters> learned{};  ///< if given, `parameters` are not used
+
+  [[nodiscard]] ChangeDetector detector() const {
+    return learned ? ChangeDetector(*learned) : ChangeDetector(parameters);
+  }
 };
 
 /// A trigger with its results on training streams and on held-out streams.
@@ -69,10 +82,5 @@ struct TrainedTrigger {
   TriggerMeasure trained;
   TriggerMeasure held_out;
 };
-/// Trains a trigger for calls that `weights` configure in `where`.
-[[nodiscard]] TrainedTrigger train_trigger(const TrainingEnvironment& where,
-                                           const PolicyWeights& weights, std::size_t streams,
-                                           std::size_t calls, double false_alarms_per_1000,
-                                           std::uint64_t seed);
 
 }  // namespace cclgym

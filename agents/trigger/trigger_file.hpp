@@ -14,8 +14,9 @@ namespace cclgym {
 /// Path of the file: DIR/seed-N/trigger.yaml.
 [[nodiscard]] std::string trigger_path(const std::string& folder, std::uint64_t seed);
 
-/// Keys of an item.
+/// Keys of an item with a CUSUM, and of one with `form: lstm`.
 [[nodiscard]] const std::vector<OptionSpec>& trigger_file_options();
+[[nodiscard]] const std::vector<OptionSpec>& learned_trigger_file_options();
 
 /// Text of the file: parameters and measured results.
 [[nodiscard]] std::string triggers_text(std::span<const TrainedTrigger> triggers);
@@ -23,7 +24,10 @@ namespace cclgym {
 /// location of the mistake.
 [[nodiscard]] std::vector<TriggerOf> read_triggers(const std::string& text,
                                                    const std::string& file);
-[[nodiscard]] std::vector<TriggerOf> load_triggers(const std::string& path);
+/// The same with the results that the file states; 0 for those that it lacks.
+[[nodiscard]] std::vector<TrainedTrigger> read_trained_triggers(const std::string& text,
+                                                                const std::string& file);
+[[nodiscard]] std::vector<TrainedTrigger> load_trained_triggers(const std::string& path);
 
 /// The trigger for a machine: the one for the same fabric and noise, else one for the same noise,
 /// else the first one (parameters are ratios of times and therefore transfer between machines).

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fmt/core.h>
 
+#include "agents/trigger/trigger_file.hpp"
 #include "core/error.hpp"
 
 namespace cclgym {
@@ -55,6 +56,23 @@ LoopSweep read_sweep_item(const YamlValue& item, const std::string& file) {
   return {.measured = beside(file, read_text(path, measured)),
           .where = path.location(),
           .weight = read_real(option_value(item, weight), weight)};
+}
+
+// The first learned trigger of a file of `cclgym train`.
+LearnedTriggerParameters read_trigger(const YamlValue& path, const OptionSpec& spec,
+                                      const std::string& file) {
+  const std::string trigger = beside(file, read_text(path, spec));
+  if (!std::filesystem::is_regular_file(trigger)) {
+    throw UserError(path.location(),
+                    fmt::format("there is no file '{}'; expected a trigger.yaml", trigger));
+  }
+  for (const TrainedTrigger& one : load_trained_triggers(trigger)) {
+    if (one.trigger.learned) return *one.trigger.learned;
+  }
+  throw UserError(path.location(),
+                  fmt::format("'{}' has no learned trigger; expected an item with form: lstm, as "
+                              "cclgym train writes with trigger: {{form: lstm}}",
+                              trigger));
 }
 
 // The next event of a loop whose duration and earlier events are known.
@@ -127,6 +145,9 @@ const std::vector<OptionSpec>& loop_options() {
       {.name = "interface",
        .description = "network interface through which the ranks agree, or how its name begins; "
                       "the first that is up if not given"},
+      {.name = "trigger",
+       .description = "file with a learned trigger (`trigger.yaml` of `train`), with which the "
+                      "agent detects changes; two CUSUMs if not given"},
   };
   return specs;
 }
@@ -213,6 +234,9 @@ LoopConfig load_loop_config(const std::string& path) {
   config.seed = static_cast<std::uint64_t>(read_integer(value("seed"), find_option(specs, "seed")));
   if (const YamlValue* name = find_value(file, find_option(specs, "interface"))) {
     config.interface = read_text(*name, find_option(specs, "interface"));
+  }
+  if (const YamlValue* trigger = find_value(file, find_option(specs, "trigger"))) {
+    config.trigger = read_trigger(*trigger, find_option(specs, "trigger"), path);
   }
   return config;
 }

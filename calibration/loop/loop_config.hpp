@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/options/option.hpp"
 #include "core/yaml/yaml.hpp"
+#include "deploy/trigger/learned_trigger.hpp"
 
 namespace cclgym {
 
@@ -46,6 +48,8 @@ struct LoopConfig {
   std::vector<LoopEvent> events{};     ///< by time
   std::uint64_t seed = 1;
   std::string interface {};  ///< network interface of the side channel; empty: the first
+  std::optional<LearnedTriggerParameters>
+      trigger{};  ///< detector of closed lanes; none: two CUSUMs
 };
 
 /// Keys of the file, and of the items of its lists.

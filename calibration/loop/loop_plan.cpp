@@ -163,13 +163,19 @@ std::string loop_request(const LoopConfig& config, const LoopPlan& plan) {
                      {"frozen", lane.frozen},
                      {"table", lane.table}});
   }
-  return Json{{"seconds", config.seconds},
-              {"compute_us", std::lround(config.compute_s * 1e6)},
-              {"seed", config.seed},
-              {"interface", config.interface},
-              {"calls", calls},
-              {"lanes", lanes}}
-      .dump();
+  Json request{{"seconds", config.seconds},
+               {"compute_us", std::lround(config.compute_s * 1e6)},
+               {"seed", config.seed},
+               {"interface", config.interface},
+               {"calls", calls},
+               {"lanes", lanes}};
+  if (config.trigger) {
+    request["trigger"] = {
+        {"sigma", config.trigger->sigma},         {"units", config.trigger->units},
+        {"threshold", config.trigger->threshold}, {"confirm", config.trigger->confirm},
+        {"pause", config.trigger->pause},         {"weights", config.trigger->weights}};
+  }
+  return request.dump();
 }
 
 }  // namespace cclgym

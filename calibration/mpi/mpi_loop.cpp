@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -97,6 +98,15 @@ std::unique_ptr<LoopGroup> make_group(MPI_Comm comm, const std::string& interfac
                                      std::move(first));
 }
 
+LearnedTriggerParameters trigger_of(const json& trigger) {
+  return {.sigma = trigger.at("sigma").get<double>(),
+          .units = trigger.at("units").get<std::size_t>(),
+          .threshold = trigger.at("threshold").get<double>(),
+          .confirm = trigger.at("confirm").get<std::uint32_t>(),
+          .pause = trigger.at("pause").get<std::uint32_t>(),
+          .weights = trigger.at("weights").get<std::vector<double>>()};
+}
+
 class MpiLoop {
  public:
   MpiLoop(const json& request, ForcedCommunicators& forced, MPI_Comm control, StartClock& clock)
@@ -107,6 +117,7 @@ class MpiLoop {
         compute_us_(request.value("compute_us", 0U)) {
     MPI_Comm_rank(control_, &rank_);
     MPI_Comm_size(control_, &ranks_);
+    if (request.contains("trigger")) trigger_ = trigger_of(request.at("trigger"));
     for (const json& call : request.at("calls")) add_call(call, forced);
     for (const json& lane : request.at("lanes")) add_lane(lane, request.value("interface", ""));
   }
@@ -165,7 +176,7 @@ class MpiLoop {
     if (one.closed) {
       std::vector<std::vector<double>> prior_s;
       for (const LoopCall& call : calls_) prior_s.push_back(call.prior_s);
-      TableLearner learner(prior_s, {.frozen = one.frozen});
+      TableLearner learner(prior_s, {.frozen = one.frozen, .learned = trigger_});
       one.table = learner.table();
       one.group = make_group(control_, interface, table_text(one.table));
       if (rank_ == 0) {
@@ -300,6 +311,7 @@ class MpiLoop {
   int rank_ = 0;
   int ranks_ = 1;
   NetworkCounters counters_;
+  std::optional<LearnedTriggerParameters> trigger_;
   std::vector<LoopCall> calls_;
   std::vector<Lane> lanes_;
   std::uint64_t made_ = 0;

@@ -14,8 +14,11 @@ namespace cclgym {
 ///   {"seconds": 600, "compute_us": 2000, "seed": 1, "interface": "",
 ///    "calls": [{"collective": "allreduce", "bytes": 65536, "root": 0,
 ///               "configs": [[3, 0], [4, 65536], …], "prior_s": [0.001, null, …]}, …],
-///    "lanes": [{"name": "agent", "closed": true, "frozen": false, "table": [1, 0, …]}, …]}
-/// A configuration is OpenMPI's number of the algorithm and the bytes of a segment; a lane is a
+///    "lanes": [{"name": "agent", "closed": true, "frozen": false, "table": [1, 0, …]}, …],
+///    "trigger": {"sigma": 0.02, "units": 8, "threshold": 1, "confirm": 2, "pause": 0,
+///                "weights": […]}}
+/// The learned trigger detects changes for closed lanes; without one, two CUSUMs do. A
+/// configuration is OpenMPI's number of the algorithm and the bytes of a segment; a lane is a
 /// policy with a table that has the configuration of each call. Each call of an iteration is made
 /// once in each lane, in random order; all ranks start it together. The tables of closed lanes
 /// change, by the agreement of all ranks; the first one is what the prior says.

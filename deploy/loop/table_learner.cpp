@@ -47,7 +47,10 @@ double usual_time(std::span<const double> times) {
 
 TableLearner::TableLearner(const std::vector<std::vector<double>>& prior_s,
                            const LearnerOptions& options)
-    : options_(options), times_(options.times), bytes_(options.bytes), states_(1) {
+    : options_(options),
+      detector_(options.learned ? ChangeDetector(*options.learned)
+                                : ChangeDetector(options.times, options.bytes)),
+      states_(1) {
   for (const std::vector<double>& of_class : prior_s) add_class(of_class);
 }
 
@@ -103,14 +106,13 @@ bool TableLearner::observe(const LearnerCall& call) {
     return false;
   }
   const std::uint64_t kind = call.group * 65536 + call.config;
-  bool alarm = times_.observe({.kind = kind, .log_ratio = std::log(call.time_s)});
-  if (call.bytes > 0) {
-    alarm = bytes_.observe({.kind = kind, .log_ratio = std::log(call.bytes)}) || alarm;
-  }
-  if (alarm) {
+  const bool counted = call.bytes > 0;
+  if (detector_.observe({.kind = kind,
+                         .log_ratio = std::log(call.time_s),
+                         .group = call.group,
+                         .counted = counted,
+                         .log_bytes = counted ? std::log(call.bytes) : 0})) {
     ++alarms_;
-    times_.start();
-    bytes_.start();
     recognising_ = true;
     unassigned_.clear();
     recent_.clear();

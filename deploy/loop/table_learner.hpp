@@ -6,10 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "deploy/loop/regime_trigger.hpp"
+#include "deploy/trigger/change_detector.hpp"
 
 namespace cclgym {
 
@@ -35,6 +36,8 @@ struct LearnerOptions {
   TriggerParameters times{.sigma = 0.1, .drift = 1, .limit = 4, .threshold = 6};
   TriggerParameters bytes{.sigma = 0.1, .drift = 1, .limit = 4, .threshold = 6};
   bool frozen = false;  ///< true: the first table stays, for comparison
+  std::optional<LearnedTriggerParameters>
+      learned{};  ///< detects changes in place of the two others
 };
 
 /// A call as all ranks measured it.
@@ -49,9 +52,9 @@ struct LearnerCall {
 /// m_s(g, c); the prior of m_s(g, c) is normal around p(g, c) + d_s(g), with prior_deviation, where
 /// p is the prior (the state before, or ln of the given times) and d_s(g) is common to the class.
 ///
-/// Two triggers (times, bytes) raise alarms. The calls after an alarm are compared with what is
-/// known of earlier states; the likeliest becomes the present state, or a new one if none fits. So
-/// a state that comes back needs no new exploration.
+/// Two triggers (times, bytes), or a learned one, raise alarms. The calls after an alarm are
+/// compared with what is known of earlier states; the likeliest becomes the present state, or a new
+/// one if none fits. So a state that comes back needs no new exploration.
 ///
 /// Deterministic: the same calls give the same tables.
 class TableLearner {
@@ -99,8 +102,7 @@ class TableLearner {
   [[nodiscard]] State new_state(const State& like) const;
 
   LearnerOptions options_;
-  RegimeTrigger times_;
-  RegimeTrigger bytes_;
+  ChangeDetector detector_;
   std::vector<State> states_;
   std::size_t state_ = 0;
   std::vector<double> noise_;  ///< variance of ln(time) of equal calls, by class

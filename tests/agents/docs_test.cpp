@@ -37,6 +37,7 @@ TEST_CASE("The shipped training files are read", "[agents][docs]") {
                                        "train-fine-tune",
                                        "train-netlab",
                                        "train-openmpi",
+                                       "train-trigger-ethernet",
                                        "train-pccl",
                                        "train-dgx1-synthesis",
                                        "train-two-machines-synthesis",

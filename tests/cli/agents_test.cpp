@@ -146,12 +146,14 @@ TEST_CASE("an agent with a trigger is evaluated with it and without", "[cli][age
   const std::string options =
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, noise: stragglers,\n"
       " workload: {name: sweep, collectives: [allreduce], sizes: 1KiB..64KiB x8}, episode: 200}\n";
-  write_file(folder / "small-train.yaml",
-             "name: small\ntrain:\n  - options: " + options + "evaluate:\n  - label: all\n" +
-                 "    calls: 400\n    options: " + options +
-                 "agent: {encoder: [16], lstm: 8, head: 12, value: 16}\n"
-                 "warm_start: {iterations: 2}\nppo: {iterations: 1, environments: 4, steps: 16, "
-                 "sequence: 8}\ntrigger: {streams: 2, calls: 200}\nseeds: [1]\n");
+  write_file(
+      folder / "small-train.yaml",
+      "name: small\ntrain:\n  - options: " + options + "evaluate:\n  - label: all\n" +
+          "    calls: 400\n    options: " + options +
+          "agent: {encoder: [16], lstm: 8, head: 12, value: 16}\n"
+          "warm_start: {iterations: 2}\nppo: {iterations: 1, environments: 4, steps: 16, "
+          "sequence: 8}\ntrigger: {form: both, streams: 2, calls: 200, fit_streams: 2, epochs: 1}\n"
+          "seeds: [1]\n");
   const Ended trained =
       run_program({"train", "small-train.yaml", "--out", "run", "--quiet"}, folder.path());
   SKIP_UNLESS(!contains(trained.err, "cannot train"), kNeedsTorch);
@@ -162,6 +164,8 @@ TEST_CASE("an agent with a trigger is evaluated with it and without", "[cli][age
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   CHECK(contains(ended.out, "\nlstm-ppo+trigger"));
+  CHECK(contains(ended.out, "\nlstm-ppo+lstm-trigger"));
+  CHECK(contains(ended.out, "\ndetectors on held-out streams"));
   // The report counts two episodes of three sizes each, after 16 calls that are all decided.
   CHECK(contains(ended.out, "lstm-ppo frozen 0.095"));
   write_file(folder / "run/seed-1/trigger.yaml", "- {sigma: none}\n");

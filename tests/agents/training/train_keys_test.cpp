@@ -11,7 +11,7 @@
 #include "agents/network/policy_gradient.hpp"
 #include "agents/training/exploration.hpp"
 #include "agents/training/trainer.hpp"
-#include "agents/trigger/trigger_file.hpp"
+#include "agents/trigger/agent_triggers.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
 #include "support/catch.hpp"
@@ -132,12 +132,7 @@ std::string outcome(const std::string& text, const std::string& name = "t.yaml")
       seen += metrics.substr(begin, cell - begin) + metrics.substr(next, stop - next);
       begin = stop;
     }
-    if (config.trigger.streams == 0) continue;
-    const TrainedTrigger trigger = train_trigger(*config.parts.front().environment, end.weights,
-                                                 static_cast<std::size_t>(config.trigger.streams),
-                                                 static_cast<std::size_t>(config.trigger.calls),
-                                                 config.trigger.false_alarms, seed);
-    seen += triggers_text(std::vector<TrainedTrigger>{trigger});
+    seen += train_agent_triggers(config, end).text;
   }
   return seen;
 }
@@ -180,6 +175,11 @@ std::vector<Probe> probes(const std::string& trained_before) {
                      {"trigger.streams", "2"},
                      {"trigger.calls", "200"},
                      {"trigger.false_alarms", "1"}};
+  Keys learned = trigger;
+  learned["trigger.form"] = "lstm";
+  learned["trigger.units"] = "2";
+  learned["trigger.fit_streams"] = "2";
+  learned["trigger.epochs"] = "2";
   return {
       {"name", "others"},
       {"value_prior",
@@ -262,9 +262,14 @@ std::vector<Probe> probes(const std::string& trained_before) {
       {"dqn.updates", "5", no_memory},
       {"dqn.epsilon", "0.9", no_memory},
 
+      {"trigger.form", "lstm", trigger},
       {"trigger.streams", "3", trigger},
       {"trigger.calls", "150", trigger},
       {"trigger.false_alarms", "1000", trigger},
+      {"trigger.rough", "1", trigger},
+      {"trigger.units", "3", learned},
+      {"trigger.fit_streams", "3", learned},
+      {"trigger.epochs", "3", learned},
   };
 }
 

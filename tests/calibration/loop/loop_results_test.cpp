@@ -2,9 +2,12 @@
 #include "calibration/loop/loop_results.hpp"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "calibration/loop/loop_config.hpp"
+#include "calibration/loop/loop_plan.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/doc_page.hpp"
@@ -70,6 +73,27 @@ TEST_CASE("loop: the file is read with its defaults, and wrong values are refuse
   CHECK(contains(refusal("events: [{at: 5}]\n"), "label"));
   CHECK(contains(refusal("hindsight: [{weight: 1}]\n"), "measured"));
   CHECK(contains(refusal("compute: -1ms\n"), "compute"));
+}
+
+TEST_CASE("loop: a learned trigger is read from its file, and sent to the ranks") {
+  CHECK(!load_loop_config(kShippedLoop).trigger);
+  const std::string plain = loop_request(config_of(""), {});
+  CHECK(!contains(plain, "trigger"));
+  const std::string shipped = CCLGYM_SOURCE_DIR "/experiments/triggers/ethernet-seed-1.yaml";
+  const LoopConfig config = config_of("trigger: " + shipped + "\n");
+  REQUIRE(config.trigger);
+  CHECK(learned_trigger_fault(*config.trigger).empty());
+  const auto sent = nlohmann::json::parse(loop_request(config, {})).at("trigger");
+  CHECK(sent.at("weights").get<std::vector<double>>() == config.trigger->weights);
+  CHECK(sent.at("sigma").get<double>() == config.trigger->sigma);
+  CHECK(sent.at("units").get<std::size_t>() == config.trigger->units);
+  CHECK(sent.at("threshold").get<double>() == config.trigger->threshold);
+  CHECK(sent.at("confirm").get<std::uint32_t>() == config.trigger->confirm);
+  CHECK(sent.at("pause").get<std::uint32_t>() == config.trigger->pause);
+  CHECK(contains(refusal("trigger: none.yaml\n"), "loop.yaml:5:10: there is no file"));
+  const TemporaryFile cusum("- {fabric: a, noise: b, sigma: 1, drift: 1, limit: 4, threshold: 5}\n",
+                            "trigger.yaml");
+  CHECK(contains(refusal("trigger: " + cusum.path() + "\n"), "form: lstm"));
 }
 
 TEST_CASE("loop: the plan has the best of the sweeps, and all that comes near") {

@@ -1,6 +1,8 @@
 // The application loop with a real OpenMPI, on this computer.
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "calibration/loop/loop_results.hpp"
 #include "support/catch.hpp"
@@ -42,6 +44,35 @@ TEST_CASE("a loop on this machine: ranks learn, change tables together and keep 
   CHECK(results.comparisons.size() >= 2);
   CHECK(std::ranges::count(record.happenings, "later", &LoopHappening::label) == 1);
   for (const LoopRow& row : record.rows) CHECK(row.time_us > 0);
+}
+
+TEST_CASE("a loop on this machine with a learned trigger", "[calibration][mpi]") {
+  const TemporaryFolder folder;
+  const TemporaryFile prior(
+      "ranks,nodes,collective,size_bytes,algorithm,segment_bytes,time_us_median\n"
+      "2,1,allreduce,65536,openmpi-default,0,100\n2,1,allreduce,65536,ring,0,95\n",
+      "prior.csv");
+  const TemporaryFile file("name: here\nseconds: 3\ncompute: 0ms\nprior: " + prior.path() +
+                               "\ncalls: [{collective: allreduce, sizes: 64KiB}]\n",
+                           "loop.yaml");
+  LoopConfig config = load_loop_config(file.path());
+  // An alarm after each pause, whatever the calls show.
+  config.trigger = {.units = 1, .threshold = 1, .confirm = 1, .pause = 4};
+  config.trigger->weights.resize(learned_trigger_weights(1));
+  config.trigger->weights.back() = 2;
+  const LoopRecord record =
+      run_loop(config, plan_loop(config),
+               {"mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle",
+                "1", "-n", "2"},
+               "", folder / "part.csv", {.begun = [] {}, .progress = [](double) {}});
+  REQUIRE(record.agreement.size() == 2);
+  std::vector<std::int64_t> alarms;
+  for (const LoopHappening& one : record.happenings) {
+    if (one.what == "alarm" && one.label == kAgentLane) alarms.push_back(one.call);
+  }
+  REQUIRE(alarms.size() > 2);
+  CHECK(alarms[0] == 0);
+  for (std::size_t i = 1; i < alarms.size(); ++i) CHECK(alarms[i] - alarms[i - 1] >= 5);
 }
 
 }  // namespace cclgym::test

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,39 @@ TEST_CASE("network counters: sums over interfaces and InfiniBand ports, without 
   write("net/eth0/statistics/tx_bytes", "5000\n");
   CHECK(counters.read().sent_bytes == 6040);
   CHECK(NetworkCounters(folder.path() + "/none").interfaces() == 0);
+}
+
+TEST_CASE("network counters: Cassini NICs, whose Ethernet interface is not counted again") {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& path, const std::string& text) {
+    write_file(folder / path, text);
+  };
+  const std::string telemetry = "cxi/cxi0/device/telemetry/";
+  write(telemetry + "hni_sts_tx_ok_octets", "1000@1700000000.123456789\n");
+  write(telemetry + "hni_sts_rx_ok_octets", "18446744073709551000@1700000000.123456789\n");
+  for (const char traffic_class : {'0', '1', '7'}) {
+    write(telemetry + "hni_pkts_sent_by_tc_" + traffic_class, "10@1700000000.1\n");
+    write(telemetry + "hni_pkts_recv_by_tc_" + traffic_class, "4@1700000000.1\n");
+  }
+  write("cxi/cxi1/device/telemetry/hni_sts_tx_ok_octets", "5@1700000000.1\n");  // no received ones
+  for (const std::string name : {"hsn0", "hsn1", "eth0"}) {
+    const std::string at = "net/" + name + "/statistics/";
+    write(at + "tx_bytes", "100\n");
+    write(at + "rx_bytes", "20\n");
+    write(at + "tx_packets", "3\n");
+    write(at + "rx_packets", "1\n");
+  }
+  for (const char nic : {'0', '1'}) {
+    std::filesystem::create_directory_symlink(folder.path() + "/cxi/cxi" + nic + "/device",
+                                              folder.path() + "/net/hsn" + nic + "/device");
+  }
+  const NetworkCounters counters(folder.path());
+  CHECK(counters.interfaces() == 3);  // cxi0, hsn1, eth0
+  const NetworkCount count = counters.read();
+  CHECK(count.sent_bytes == 1200);
+  CHECK(count.received_bytes == 18446744073709551040U);
+  CHECK(count.sent_packets == 36);
+  CHECK(count.received_packets == 14);
 }
 
 }  // namespace cclgym::test

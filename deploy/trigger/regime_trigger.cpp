@@ -1,4 +1,4 @@
-#include "deploy/loop/regime_trigger.hpp"
+#include "deploy/trigger/regime_trigger.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -21,6 +21,10 @@ struct TriggerParameters {
 struct TriggerInput {
   std::uint64_t kind = 0;  ///< calls of the same kind take the same time unless the machine changes
   double log_ratio = 0;    ///< ln(time / expected)
+  // Only some detectors use these.
+  std::uint64_t group = 0;  ///< class of the call: calls of a class have a similar spread of times
+  bool counted = false;     ///< the interfaces' bytes are known
+  double log_bytes = 0;     ///< ln(bytes that the interfaces received during the call)
 };
 
 /// Detector with the given parameters. Does not allocate after construction.
