@@ -15,8 +15,9 @@ std::unique_ptr<Expert> make_expert(const std::shared_ptr<const TuningSetup>& se
   const auto say = [&](const std::string& text) {
     if (notice) notice(text);
   };
-  if (options.kind == ExpertKind::Oracle) {
-    auto expert = std::make_unique<OracleExpert>(setup, options.temperature, options.margin);
+  if (options.kind == ExpertKind::Oracle || options.kind == ExpertKind::Estimate) {
+    auto expert = std::make_unique<OracleExpert>(setup, options.temperature, options.margin,
+                                                 options.kind == ExpertKind::Estimate);
     say("simulating the oracle's table of " + setup->fabric_label);
     say(fmt::format("the oracle's table has {} cells", expert->fill(options.threads)));
     return expert;

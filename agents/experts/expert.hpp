@@ -32,13 +32,14 @@ enum class ExpertKind : std::uint8_t {
   Table,
   Formula,
   Tuner,       ///< the environment's first tuner, such as PCCL's dispatcher
+  Estimate,    ///< the oracle; but the action with the least estimate if it is in its margin
   Experience,  ///< no expert: the best of the agent's own trials (agents/experts/experience.hpp)
 };
 
 struct ExpertOptions {
   ExpertKind kind = ExpertKind::Oracle;
   double temperature = 0;   ///< temperature of the oracle (agents/experts/oracle_expert.hpp)
-  double margin = 0;        ///< margin of the oracle
+  double margin = 0;        ///< margin of the oracle, and of the estimate
   std::size_t threads = 1;  ///< threads for the simulation of the oracle's table
 };
 

@@ -3,15 +3,28 @@
 #include <algorithm>
 #include <cmath>
 
+#include "env/tuning/estimates/action_prior.hpp"
+
 namespace cclgym {
 
 OracleExpert::OracleExpert(std::shared_ptr<const TuningSetup> setup, double temperature,
-                           double margin)
-    : setup_(std::move(setup)), temperature_(temperature), margin_(margin) {}
+                           double margin, bool advised)
+    : setup_(std::move(setup)), temperature_(temperature), margin_(margin), advised_(advised) {}
 
-OracleExpert::Cell OracleExpert::cell_of(std::span<const double> times_s) const {
+OracleExpert::Cell OracleExpert::cell_of(const Call& call, std::span<const double> times_s) const {
   const double best_s = *std::ranges::min_element(times_s);
   Cell cell;
+  if (advised_) {
+    const auto advice = setup_->prior->advice(call);
+    const auto all = setup_->actions->legal_actions(call.collective);
+    // The advice is one of the legal actions themselves.
+    const auto index = advice.empty() ? times_s.size()
+                                      : static_cast<std::size_t>(advice.data() - all.data()) /
+                                            setup_->actions->knobs().size();
+    if (index < times_s.size() && std::log(times_s[index] / best_s) <= std::log1p(margin_)) {
+      return {{static_cast<std::uint32_t>(index)}, {1}};
+    }
+  }
   double sum = 0;
   for (std::size_t i = 0; i < times_s.size(); ++i) {
     const double loss = std::log(times_s[i] / best_s);
@@ -30,7 +43,7 @@ OracleExpert::Cell OracleExpert::make_cell(const Call& call, std::size_t conditi
   TuningOracle oracle(setup_->actions, timer);
   std::vector<double> times_s(setup_->actions->legal_count(call.collective));
   oracle.all_times(call, times_s, condition);
-  return cell_of(times_s);
+  return cell_of(call, times_s);
 }
 
 OracleExpert::Key OracleExpert::key_of(const Call& call, std::size_t condition) {
@@ -67,7 +80,7 @@ std::size_t OracleExpert::fill(std::size_t threads) {
   const std::vector<Call> calls = setup_->listed_calls();
   setup_->fill_oracle(
       threads, [&](std::size_t call, std::size_t condition, std::span<const double> times_s) {
-        auto made = std::make_shared<const Cell>(cell_of(times_s));
+        auto made = std::make_shared<const Cell>(cell_of(calls[call], times_s));
         const std::lock_guard lock(mutex_);
         cells_.insert_or_assign(key_of(calls[call], condition), std::move(made));
       });

@@ -18,12 +18,15 @@ namespace cclgym {
 /// Draws among the good actions of a call: action a with time t(a) has a probability proportional
 /// to exp(-ln(t(a) / t(best)) / temperature), if t(a) <= (1 + margin) t(best). If many actions are
 /// as good as the best, the policy can thus prefer those that are also good at neighbouring sizes.
+/// If `advised`, the answer is the action with the least estimate (ActionPrior::advice) where its
+/// time is within the margin, so that a policy that observes this action learns when to follow it.
 ///
 /// The expert knows the machine's hidden regime; a policy has to infer it. Thread-safe; its answers
 /// do not depend on earlier calls.
 class OracleExpert : public Expert {
  public:
-  OracleExpert(std::shared_ptr<const TuningSetup> setup, double temperature, double margin);
+  OracleExpert(std::shared_ptr<const TuningSetup> setup, double temperature, double margin,
+               bool advised = false);
 
   /// Levels of an action for the environment's next call in its regime. Regimes with random
   /// profiles are taken at their first moment.
@@ -41,12 +44,13 @@ class OracleExpert : public Expert {
   };
   [[nodiscard]] std::shared_ptr<const Cell> cell(const Call& call, std::size_t condition);
   [[nodiscard]] static Key key_of(const Call& call, std::size_t condition);
-  [[nodiscard]] Cell cell_of(std::span<const double> times_s) const;
+  [[nodiscard]] Cell cell_of(const Call& call, std::span<const double> times_s) const;
   [[nodiscard]] Cell make_cell(const Call& call, std::size_t condition) const;
 
   std::shared_ptr<const TuningSetup> setup_;
   double temperature_;
   double margin_;
+  bool advised_;
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<const Cell>> cells_;
 };

@@ -172,14 +172,14 @@ const std::vector<OptionSpec>& warm_start_options() {
       // The names are in the order of ExpertKind.
       {.name = "expert",
        .kind = OptionKind::Choice,
-       .description = "expert whose choices are learned",
+       .description = "expert whose choices are learned; estimate is the oracle, but with the "
+                      "action of the least estimate where that is within the margin",
        .default_text = "oracle",
-       .choices = {"oracle", "svm", "table", "formula", "tuner", "experience"}},
+       .choices = {"oracle", "svm", "table", "formula", "tuner", "estimate", "experience"}},
       count("iterations", "number of rollouts; 0: no warm start", 0, "60"),
       real("temperature",
            "for the oracle: scale of how much worse than the best an action may be, as a fraction "
-           "of "
-           "the time",
+           "of the time",
            1, "0.005"),
       real(
           "margin",
