@@ -11,6 +11,7 @@
 #include "env/gym/environment.hpp"
 #include "env/tuning/actions/flat_tuning_actions.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
+#include "env/tuning/call_observer.hpp"
 #include "env/tuning/noise_regimes.hpp"
 #include "env/tuning/oracle_table.hpp"
 #include "env/tuning/tuning_observation.hpp"
@@ -120,7 +121,7 @@ class CollectiveTuningEnv : public Environment {
 
   [[nodiscard]] const TuningSetup& setup() const { return *setup_; }
   [[nodiscard]] const std::shared_ptr<const TuningSetup>& shared_setup() const { return setup_; }
-  [[nodiscard]] const TuningObservation& observation() const { return observation_; }
+  [[nodiscard]] const TuningObservation& observation() const { return observer_.observation(); }
   /// Call that the next step carries out.
   [[nodiscard]] const WorkloadCall& next_call() const { return next_; }
   [[nodiscard]] const Workload& workload() const { return *workload_; }
@@ -143,19 +144,17 @@ class CollectiveTuningEnv : public Environment {
   [[nodiscard]] PlainConfig rewarded_config();
   [[nodiscard]] double time_default(std::size_t condition);
   void bound_costs(const Call& call, int steps);
-  [[nodiscard]] PlainConfig config_of(std::span<const std::int32_t> action, bool legal);
 
   std::shared_ptr<const TuningSetup> setup_;
   EnvironmentSpec spec_;
   CallTimer timer_;
   TuningOracle oracle_;
-  TuningObservation observation_;
+  CallObserver observer_;
   TuningReward reward_;
   std::unique_ptr<Workload> workload_;
   RegimeChain chain_;
   EpisodeRandom random_;
   WorkloadCall next_;
-  ObservedCall done_;
   RewardInput input_;
   int calls_ = 0;
   bool held_ = false;  ///< true if the regime is fixed in this episode

@@ -63,6 +63,17 @@ TEST_CASE("loop refuses options that do not fit, and files that are not its own"
   write_file(folder / "bad.yaml",
              "name: x\nprior: p.csv\ncalls: [{collective: allredce, sizes: 1KiB}]\n");
   refused({"bad.yaml", "-o", "o"}, "bad.yaml:3:22");
+  const std::string good = "name: x\nprior: " CCLGYM_SOURCE_DIR
+                           "/calibration/results/netlab/loop-idle.csv\n"
+                           "calls: [{collective: allreduce, sizes: 1MiB}]\n";
+  write_file(folder / "policy.yaml", good + "policy: {file: gone.policy}\n");
+  refused({"policy.yaml", "--plan"},
+          "policy.yaml:4:16: there is no 'gone.policy'; expected a policy");
+  write_file(folder / "damaged.policy", "x");
+  write_file(folder / "policy.yaml", good + "policy: {file: damaged.policy}\n");
+  refused({"policy.yaml", "--plan"}, "policy.yaml:4:16: damaged.policy: byte 0");
+  write_file(folder / "policy.yaml", good + "policy: {file: damaged.policy, seed: 1}\n");
+  refused({"policy.yaml", "--plan"}, "policy.yaml:4:38: seed is only for the folder of a training");
   refused({kLoopFile, "-o", "o", "--launch", "false"}, "ended before it reported its name");
 }
 
