@@ -10,7 +10,7 @@
 #include "calibration/loop/loop_policy.hpp"
 #include "deploy/loop/regime_trigger.hpp"
 #include "deploy/loop/table_learner.hpp"
-#include "env/tuning/call_observer.hpp"
+#include "env/tuning/collective_tuning.hpp"
 
 namespace cclgym {
 
@@ -78,7 +78,7 @@ class PolicyChooser {
   CallObserver observer_;
   RegimeTrigger times_;
   RegimeTrigger bytes_;
-  std::vector<unsigned char> state_;  ///< of the LSTM, before the observation of the next call
+  std::vector<unsigned char> state_;  ///< state of the LSTM before the observation of the next call
   std::vector<unsigned char> trial_;  ///< a copy, for a class that may not be the next
   std::vector<float> observation_;
   std::vector<std::int32_t> action_;
