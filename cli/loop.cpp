@@ -1,11 +1,13 @@
 // cclgym loop: an agent that learns while an application runs on real hardware.
 #include <filesystem>
 #include <fmt/core.h>
+#include <optional>
 
 #include "calibration/loop/loop_config.hpp"
 #include "calibration/loop/loop_plan.hpp"
 #include "calibration/loop/loop_results.hpp"
 #include "calibration/loop/loop_run.hpp"
+#include "cli/deployment/exported_policy.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/interrupt.hpp"
 #include "cli/support/mpi_options.hpp"
@@ -46,6 +48,28 @@ void publish(const std::string& name, const std::string& start, const LoopRecord
   print_out("\npage      {}\n", inside(folder, kLoopPage));
 }
 
+// The policy that the file names; nullopt if it names none.
+std::optional<PolicyFile> read_policy(const LoopConfig& config) {
+  if (!config.policy) return std::nullopt;
+  const LoopPolicySpec& spec = *config.policy;
+  std::error_code error;
+  if (!std::filesystem::exists(spec.file, error)) {
+    throw UserError(spec.where, fmt::format("there is no '{}'; expected a policy file of cclgym "
+                                            "export, or the folder of a training",
+                                            spec.file));
+  }
+  if (!spec.seed.empty() && !std::filesystem::is_directory(spec.file, error)) {
+    throw UserError(spec.seed_where, "seed is only for the folder of a training");
+  }
+  try {
+    return read_policy_or_run(spec.file,
+                              spec.seed.empty() ? std::nullopt : std::optional(spec.seed))
+        .file;
+  } catch (const UserError& fault) {
+    throw UserError(spec.where, fault.what());
+  }
+}
+
 std::string chosen_name(const MpiConfig& config) {
   return mpi_config_text(config.algorithm, config.segment_bytes);
 }
@@ -56,7 +80,7 @@ void print_plan(const LoopPlan& plan) {
     std::string line = fmt::format("{} of {}: {} candidates", to_string(planned.call.collective),
                                    format_bytes(planned.call.bytes), planned.configs.size());
     for (const LoopLane& lane : plan.lanes) {
-      if (lane.name == kDefaultLane || lane.name == kAgentLane) continue;
+      if (lane.name == kDefaultLane || lane.name == kAgentLane || lane.asks) continue;
       line += fmt::format("; {}: {}", lane.name, chosen_name(planned.configs[lane.table[i]]));
     }
     print_out("{}\n", line);
@@ -102,7 +126,8 @@ int loop(const std::vector<std::string>& args) {
   }
   const std::string file = arguments->text("FILE");
   const LoopConfig config = load_loop_config(file);
-  const LoopPlan plan = plan_loop(config);
+  const std::optional<PolicyFile> policy = read_policy(config);
+  const LoopPlan plan = plan_loop(config, policy ? &*policy : nullptr);
   if (arguments->has("plan")) {
     print_plan(plan);
     return 0;

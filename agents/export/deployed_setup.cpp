@@ -71,7 +71,8 @@ FabricSpec fabric_of_label(std::string_view label) {
 }
 
 std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
-                                                  const std::string& label) {
+                                                  const std::string& label,
+                                                  const std::string& cost_model) {
   const PolicyFileText* profile = policy.text("action_profile");
   if (profile == nullptr || profile->text.empty()) {
     throw UserError("the policy was not trained in CollectiveTuning-v0");
@@ -102,9 +103,10 @@ std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
     throw UserError(unknown_name_message("machine", label, machines_of_policy(policy)));
   }
   return read_tuning_setup(parse_yaml(
-      fmt::format("{{fabric: {}, actions: {}, window: {}, tuners: [{}],\n"
+      fmt::format("{{fabric: {}, cost_model: {}, actions: {}, window: {}, tuners: [{}],\n"
                   " workload: {{name: sweep, collectives: [{}], sizes: 1MiB}}}}",
-                  fabric_yaml(label), scalar(profile->text), window, tuners, collectives),
+                  fabric_yaml(label), scalar(cost_model), scalar(profile->text), window, tuners,
+                  collectives),
       "machine " + quoted(label)));
 }
 

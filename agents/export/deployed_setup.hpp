@@ -19,10 +19,11 @@ namespace cclgym {
 /// fabric.
 [[nodiscard]] FabricSpec fabric_of_label(std::string_view label);
 
-/// The environment in which a policy was trained, on the machine with this label, with the fabric's
-/// cost model and without noise. The policy file gives window, tuners, profile and collectives.
-/// Throws UserError if the file is for another environment.
-[[nodiscard]] std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
-                                                                const std::string& label);
+/// The environment in which a policy was trained, on the machine with this label, with a parameter
+/// set ("auto": the fabric's own; a file: an absolute path) and without noise. The policy file
+/// gives window, tuners, profile and collectives. Throws UserError if the file is for another
+/// environment.
+[[nodiscard]] std::shared_ptr<const TuningSetup> setup_of_label(
+    const PolicyFile& policy, const std::string& label, const std::string& cost_model = "auto");
 
 }  // namespace cclgym

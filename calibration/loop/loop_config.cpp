@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
+#include <string>
 
 #include "agents/trigger/trigger_file.hpp"
 #include "core/error.hpp"
@@ -75,6 +76,34 @@ LearnedTriggerParameters read_trigger(const YamlValue& path, const OptionSpec& s
                               trigger));
 }
 
+LoopPolicySpec read_policy_spec(const YamlValue& item, const std::string& file) {
+  const auto& specs = loop_policy_options();
+  check_keys(item, specs, "policy");
+  const OptionSpec& path = find_option(specs, "file");
+  const YamlValue value = option_value(item, path);
+  LoopPolicySpec policy{.file = beside(file, read_text(value, path)), .where = value.location()};
+  const OptionSpec& seed = find_option(specs, "seed");
+  if (const YamlValue* number = find_value(item, seed)) {
+    policy.seed = std::to_string(read_integer(*number, seed));
+    policy.seed_where = number->location();
+  }
+  const OptionSpec& machine = find_option(specs, "machine");
+  if (const YamlValue* label = find_value(item, machine)) {
+    policy.machine = read_text(*label, machine);
+    policy.machine_where = label->location();
+  }
+  const OptionSpec& set = find_option(specs, "cost_model");
+  const YamlValue name = option_value(item, set);
+  policy.cost_model = read_text(name, set);
+  policy.cost_model_where = name.location();
+  if (policy.cost_model.ends_with(".yaml") || policy.cost_model.ends_with(".yml")) {
+    policy.cost_model = std::filesystem::absolute(beside(file, policy.cost_model)).string();
+  }
+  const OptionSpec& within = find_option(specs, "within");
+  if (const YamlValue* most = find_value(item, within)) policy.within = read_real(*most, within);
+  return policy;
+}
+
 // The next event of a loop whose duration and earlier events are known.
 LoopEvent read_event(const YamlValue& item, const LoopConfig& config) {
   const auto& specs = loop_event_options();
@@ -129,6 +158,9 @@ const std::vector<OptionSpec>& loop_options() {
        .shape = OptionShape::List,
        .description = "sweeps in the states of the machine, of which the best single table is "
                       "made, as a further policy"},
+      {.name = "policy",
+       .kind = OptionKind::Mapping,
+       .description = "trained policy, for the lanes policy and policy-frozen"},
       {.name = "start",
        .description = "state of the machine before the first event",
        .default_text = "idle"},
@@ -190,6 +222,36 @@ const std::vector<OptionSpec>& loop_sweep_options() {
   return specs;
 }
 
+const std::vector<OptionSpec>& loop_policy_options() {
+  static const std::vector<OptionSpec> specs{
+      {.name = "file",
+       .description =
+           "policy file of `cclgym export`, or folder of a training with actions: openmpi",
+       .required = true},
+      {.name = "seed",
+       .kind = OptionKind::Integer,
+       .description = "seed of the training's agent; the first that was trained if not given",
+       .min = 0,
+       .max = 9e15},
+      {.name = "machine",
+       .description =
+           "machine among those of the policy; the one with the loop's ranks if not given"},
+      {.name = "cost_model",
+       .description =
+           "parameter set of the machine, by which calls that the prior lacks are expected",
+       .default_text = "auto"},
+      {.name = "within",
+       .kind = OptionKind::Real,
+       .description =
+           "max time of a configuration in the prior, relative to the best of its call, "
+           "for the policy to choose it; the policy chooses among all its actions if not "
+           "given",
+       .min = 1,
+       .max = 1e6},
+  };
+  return specs;
+}
+
 const std::vector<OptionSpec>& loop_event_options() {
   static const std::vector<OptionSpec> specs{
       {.name = "at",
@@ -224,6 +286,9 @@ LoopConfig load_loop_config(const std::string& path) {
     for (const YamlValue& item : read_items(sweeps, find_option(specs, "hindsight"))) {
       config.hindsight.push_back(read_sweep_item(item, path));
     }
+  }
+  if (const YamlValue* policy = find_value(file, find_option(specs, "policy"))) {
+    config.policy = read_policy_spec(*policy, path);
   }
   config.start = read_label(value("start"), find_option(specs, "start"));
   if (const YamlValue events = value("events"); !events.is_null()) {

@@ -36,6 +36,20 @@ struct LoopSweep {
   double weight = 1;       ///< share of the loop's calls, relative to the other sweeps
 };
 
+/// A trained policy whose lanes are added to the loop.
+struct LoopPolicySpec {
+  std::string file{};  ///< path of a policy file or of the folder of a training
+  SourceLocation where{};
+  std::string seed{};  ///< seed of the training's agent; empty: the first
+  SourceLocation seed_where{};
+  std::string machine{};  ///< label among the policy's; empty: the one with the loop's ranks
+  SourceLocation machine_where{};
+  std::string cost_model = "auto";  ///< parameter set: a name, or an absolute path
+  SourceLocation cost_model_where{};
+  /// Configurations are chosen whose time in the prior is at most this many times the best; 0: all.
+  double within = 0;
+};
+
 struct LoopConfig {
   std::string name{};
   double seconds = 600;
@@ -44,8 +58,9 @@ struct LoopConfig {
   std::string prior{};  ///< path of the sweep that the policies know
   SourceLocation prior_where{};
   std::vector<LoopSweep> hindsight{};  ///< may be empty
-  std::string start{};                 ///< label of the state before the first event
-  std::vector<LoopEvent> events{};     ///< by time
+  std::optional<LoopPolicySpec> policy{};
+  std::string start{};              ///< label of the state before the first event
+  std::vector<LoopEvent> events{};  ///< by time
   std::uint64_t seed = 1;
   std::string interface {};  ///< network interface of the side channel; empty: the first
   std::optional<LearnedTriggerParameters>
@@ -56,6 +71,7 @@ struct LoopConfig {
 [[nodiscard]] const std::vector<OptionSpec>& loop_options();
 [[nodiscard]] const std::vector<OptionSpec>& loop_call_options();
 [[nodiscard]] const std::vector<OptionSpec>& loop_sweep_options();
+[[nodiscard]] const std::vector<OptionSpec>& loop_policy_options();
 [[nodiscard]] const std::vector<OptionSpec>& loop_event_options();
 
 /// Reads the file; its paths start in its folder. Throws UserError at the place of the mistake.

@@ -1,17 +1,15 @@
-// A closed loop over time: the agent against other policies, what the interfaces counted, alarms,
-// and the agent's choices.
+// A closed loop over time: the agent, and the trained policy if there is one, against other policies,
+// what the interfaces counted, alarms, and choices.
 'use strict';
 
 (() => {
   const {data, page, palette, element, table, ink, plot} = cclgymPage;
   const ratio = value => value.toFixed(3);
   const seconds = value => `${+value.toFixed(1)} s`;
-  const lanes = Object.keys(data.ratios);
   const changes = data.happenings.filter(each => each[1] === 'change');
-  const alarms = data.happenings.filter(each => each[1] === 'alarm' && each[2] === 'agent');
 
-  // Dashed lines at the changes, and triangles at the agent's alarms, drawn behind the data.
-  const marks = {
+  // Dashed lines at the changes, and triangles at a policy's alarms, drawn behind the data.
+  const marks = name => ({
     id: 'marks',
     beforeDatasetsDraw: chart => {
       const {ctx, chartArea, scales} = chart;
@@ -33,7 +31,8 @@
       }
       ctx.setLineDash([]);
       ctx.fillStyle = palette[4];
-      for (const [at] of alarms) {
+      for (const [at, what, label] of data.happenings) {
+        if (what !== 'alarm' || label !== name) continue;
         const x = scales.x.getPixelForValue(at);
         ctx.beginPath();
         ctx.moveTo(x, chartArea.bottom - 8);
@@ -43,15 +42,15 @@
       }
       ctx.restore();
     },
-  };
+  });
 
   const axis = (title, more) => ({
     type: 'linear', title: {display: true, text: title, color: ink().text},
     grid: {color: ink().grid}, ticks: {color: ink().text}, ...more,
   });
-  const lines = (series, title, more) => () => ({
+  const lines = (name, series, title, more) => () => ({
     type: 'line',
-    plugins: [marks],
+    plugins: [marks(name)],
     data: {datasets: series.map(([label, points], i) => ({
       label, borderColor: palette[i], backgroundColor: palette[i], pointRadius: 0, borderWidth: 1.4,
       data: points.map(([x, y]) => ({x, y})),
@@ -91,20 +90,28 @@
         element('div', {style: 'font-size:12px'}, element('b', {}, call), '  ', ...legend), bar);
   };
 
-  page.append(element('h1', {}, 'A closed loop: ' + data.name),
-      element('p', {class: 'lead'}, 'Every call was made by each policy in turn. The agent learned from ' +
-          'the times of its own calls and was not told of the changes. A ratio below 1 means that the ' +
-          'agent is faster. Dashed lines are changes of the machine, triangles the agent’s alarms.'),
-      table([{name: 'agent against', text: true}, {name: 'state', text: true}, {name: 'calls'},
+  const compared = ({name, comparisons}) =>
+      table([{name: name + ' against', text: true}, {name: 'state', text: true}, {name: 'calls'},
              {name: 'total time, ratio', format: ratio}, {name: '95 %, from', format: ratio},
              {name: 'to', format: ratio}, {name: 'geo. mean of ratios', format: ratio},
              {name: '95 %, from', format: ratio}, {name: 'to', format: ratio}],
-          data.comparisons.map(row => [row[0], row[1] || 'all', ...row.slice(2)])),
-      element('div', {class: 'plots wide'},
-          plot('Agent / others over time', 'ratio of total times over time',
-              lines(lanes.map(lane => ['agent / ' + lane, data.ratios[lane]]), 'ratio of times', {})),
+          comparisons.map(row => [row[0], row[1] || 'all', ...row.slice(2)]));
+  const over = ({name, ratios}) =>
+      plot(`${name} / others over time`, 'ratio of total times over time',
+          lines(name, Object.keys(ratios).map(lane => [`${name} / ${lane}`, ratios[lane]]),
+              'ratio of times', {}));
+
+  page.append(element('h1', {}, 'A closed loop: ' + data.name),
+      element('p', {class: 'lead'}, 'Every call was made by each policy in turn. The agent learned from ' +
+          'the times of its own calls and was not told of the changes; so did the trained policy, if there ' +
+          'is one. A ratio below 1 means that it is faster than the other. Dashed lines are changes of the ' +
+          'machine, triangles its alarms.'),
+      ...data.subjects.map(compared),
+      element('div', {class: 'plots wide'}, ...data.subjects.map(over),
           plot('Received by all nodes during the agent’s calls', 'bytes per second over time',
-              lines([['received', data.rate]], 'MB/s', {beginAtZero: true}))),
-      element('h2', {}, 'The agent’s choices over time'), ...data.choices.map(strip),
-      element('h2', {}, 'Figures'), element('pre', {}, data.text));
+              lines('agent', [['received', data.rate]], 'MB/s', {beginAtZero: true}))));
+  for (const {name, choices} of data.subjects) {
+    page.append(element('h2', {}, `Choices of ${name} over time`), ...choices.map(strip));
+  }
+  page.append(element('h2', {}, 'Figures'), element('pre', {}, data.text));
 })();

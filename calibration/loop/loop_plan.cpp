@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "deploy/loop/table_learner.hpp"
+#include "env/tuning/workload/workload.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 
 namespace cclgym {
@@ -84,9 +85,56 @@ std::uint16_t least_place(const std::vector<double>& values) {
   return static_cast<std::uint16_t>(std::ranges::min_element(values) - values.begin());
 }
 
+// Expected time of a configuration, s: that of the prior; 0 if it has none. A segment as large as
+// the call does not divide it.
+double expected_time(const SweptTimes& known, const MpiConfig& config, std::uint64_t bytes) {
+  MpiConfig swept = config;
+  if (swept.segment_bytes >= bytes) swept.segment_bytes = 0;
+  const auto found = std::ranges::find_if(known, [&](const SweptTimes::value_type& one) {
+    return one.first.algorithm == swept.algorithm && one.first.segment_bytes == swept.segment_bytes;
+  });
+  return found == known.end() ? 0 : found->second;
+}
+
+// Adds the lanes of the policy. Its configurations are appended to those of the calls, with an
+// unknown prior, so that they are no candidates of the agent.
+void add_policy(const LoopConfig& config, const PolicyFile& file, const Sweep& prior,
+                LoopPlan& plan) {
+  const auto policy = std::make_shared<const LoopPolicy>(file, *config.policy, plan.ranks);
+  const double within = config.policy->within;
+  std::vector<ChooserClass> classes;
+  for (PlannedCall& planned : plan.calls) {
+    const SweptTimes known = times_of(prior, planned.call, plan.ranks);
+    const std::vector<PolicyAction> actions = policy->actions(planned.call.collective);
+    for (const PolicyAction& one : actions) {
+      if (std::ranges::find(planned.configs, one.config) != planned.configs.end()) continue;
+      planned.configs.push_back(one.config);
+      planned.prior_s.push_back(kUnmeasured);
+    }
+    // The policy may lack the fastest configuration.
+    double best_s = kUnmeasured;
+    for (const PolicyAction& one : actions) best_s = std::min(best_s, time_in(known, one.config));
+    ChooserClass& added = classes.emplace_back();
+    added.call = {.collective = planned.call.collective,
+                  .bytes = fitting_bytes(planned.call.collective, planned.call.bytes, plan.ranks),
+                  .root = planned.call.root};
+    for (const MpiConfig& one : planned.configs) {
+      ChooserConfig& own = added.configs.emplace_back();
+      own.expected_s = expected_time(known, one, planned.call.bytes);
+      const auto action = std::ranges::find(actions, one, &PolicyAction::config);
+      if (action != actions.end()) own.action = action->action;
+      own.allowed = within <= 0 || time_in(known, one) <= within * best_s;
+    }
+  }
+  plan.chooser = std::make_shared<PolicyChooser>(policy, std::move(classes));
+  plan.lanes.push_back({.name = kPolicyFrozenLane, .table = plan.chooser->table()});
+  plan.lanes.push_back(
+      {.name = kPolicyLane, .closed = true, .asks = true, .table = plan.chooser->table()});
+}
+
 }  // namespace
 
-LoopPlan plan_loop(const LoopConfig& config) {
+LoopPlan plan_loop(const LoopConfig& config, const PolicyFile* policy) {
   const Sweep prior = read_sweep(config.prior, config.prior_where);
   std::vector<Sweep> sweeps;
   for (const LoopSweep& sweep : config.hindsight) {
@@ -135,6 +183,7 @@ LoopPlan plan_loop(const LoopConfig& config) {
   agent.table = frozen.table;
   plan.lanes = {by_default, frozen, agent};
   if (!sweeps.empty()) plan.lanes.push_back(hindsight);
+  if (config.policy && policy != nullptr) add_policy(config, *policy, prior, plan);
   return plan;
 }
 
@@ -161,6 +210,7 @@ std::string loop_request(const LoopConfig& config, const LoopPlan& plan) {
     lanes.push_back({{"name", lane.name},
                      {"closed", lane.closed},
                      {"frozen", lane.frozen},
+                     {"asks", lane.asks},
                      {"table", lane.table}});
   }
   Json request{{"seconds", config.seconds},

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "calibration/backends/mpi_backend.hpp"
 #include "calibration/loop/loop_config.hpp"
+#include "calibration/loop/policy_chooser.hpp"
+#include "deploy/runtime/policy_file.hpp"
 
 namespace cclgym {
 
@@ -22,6 +25,7 @@ struct LoopLane {
   std::string name{};
   bool closed = false;                 ///< learns while the loop runs
   bool frozen = false;                 ///< closed, but its table stays
+  bool asks = false;                   ///< closed, and this process makes its tables
   std::vector<std::uint16_t> table{};  ///< configuration of each call at the start
 };
 
@@ -32,19 +36,24 @@ inline constexpr const char* kDefaultLane = "default";
 inline constexpr const char* kFrozenLane = "frozen";
 inline constexpr const char* kAgentLane = "agent";
 inline constexpr const char* kHindsightLane = "hindsight";
+/// The trained policy in the closed loop, and its table without measurements.
+inline constexpr const char* kPolicyLane = "policy";
+inline constexpr const char* kPolicyFrozenLane = "policy-frozen";
 
 struct LoopPlan {
   int ranks = 0;  ///< ranks of the prior; the loop must have as many
   std::vector<PlannedCall> calls{};
   std::vector<LoopLane> lanes{};
+  std::shared_ptr<PolicyChooser> chooser{};  ///< for the lane that asks; null: there is none
 };
 
 /// Configurations within this factor of the best of a sweep are candidates.
 inline constexpr double kCandidateFactor = 1.5;
 
 /// Makes the plan. Throws UserError at the place in the file if a sweep cannot be read, has no row
-/// of a call, or has other ranks; and if a root is none of its ranks.
-[[nodiscard]] LoopPlan plan_loop(const LoopConfig& config);
+/// of a call, or has other ranks; if a root is none of its ranks; and if the policy is not for
+/// these calls and ranks. `policy` is the file that config.policy names; null if it names none.
+[[nodiscard]] LoopPlan plan_loop(const LoopConfig& config, const PolicyFile* policy = nullptr);
 
 /// The body of the request to the worker (calibration/mpi/mpi_loop.hpp).
 [[nodiscard]] std::string loop_request(const LoopConfig& config, const LoopPlan& plan);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "calibration/loop/loop_results.hpp"
 #include "core/report/page.hpp"
@@ -24,13 +26,23 @@ std::string ratio_text(const PairedRatio& ratio) {
   return fmt::format("{:.3f} ({:.3f} .. {:.3f})", ratio.mean, ratio.low, ratio.high);
 }
 
-std::string comparison_text(const LoopResults& results) {
-  Column lane{.heading = "agent against", .left = true};
+// The policies that are compared with the others.
+std::vector<std::string> subjects_of(const LoopResults& results) {
+  std::vector<std::string> subjects;
+  for (const LoopComparison& one : results.comparisons) {
+    if (std::ranges::find(subjects, one.subject) == subjects.end()) subjects.push_back(one.subject);
+  }
+  return subjects;
+}
+
+std::string comparison_text(const LoopResults& results, const std::string& subject) {
+  Column lane{.heading = subject + " against", .left = true};
   Column state{.heading = "state", .left = true};
   Column calls{.heading = "calls"};
   Column total{.heading = "total time, ratio", .unit = "95 % interval"};
   Column mean{.heading = "geo. mean of ratios", .unit = "95 % interval"};
   for (const LoopComparison& one : results.comparisons) {
+    if (one.subject != subject) continue;
     lane.cells.push_back(one.state.empty() ? one.lane : "");
     state.cells.push_back(one.state.empty() ? "all" : one.state);
     calls.cells.push_back(std::to_string(one.calls));
@@ -67,10 +79,10 @@ std::string agreement_text(const LoopRecord& record) {
   std::string text;
   for (const LoopAgreement& one : record.agreement) {
     text += fmt::format(
-        "{}: {} calls, {} changes of tables, {} dropped, {} calls waited (at most {:.1f} ms), {} "
-        "states{}\n",
+        "{}: {} calls, {} changes of tables, {} dropped, {} calls waited (at most {:.1f} ms){}{}\n",
         one.lane, one.calls, one.changes, one.dropped, one.waits, one.longest_wait_s * 1e3,
-        one.states, one.off.empty() ? "" : "; switched off: " + one.off);
+        one.states == 0 ? "" : fmt::format(", {} states", one.states),
+        one.off.empty() ? "" : "; switched off: " + one.off);
   }
   return text;
 }
@@ -78,19 +90,19 @@ std::string agreement_text(const LoopRecord& record) {
 // Seconds that one point of the plots stands for.
 double point_s(double seconds) { return std::max(1.0, seconds / 300); }
 
-// Mean ratio agent / other by time.
-Json ratio_points(const LoopRecord& record, const std::string& lane, double width_s) {
+// Mean ratio of a comparison by time.
+Json ratio_points(const LoopRecord& record, const LoopComparison& compared, double width_s) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::pair<const LoopRow*, const LoopRow*>> pairs;
   for (const LoopRow& row : record.rows) {
-    auto& [agent, other] = pairs[{row.iteration, row.call}];
-    if (row.lane == kAgentLane) agent = &row;
-    if (row.lane == lane) other = &row;
+    auto& [own, other] = pairs[{row.iteration, row.call}];
+    if (row.lane == compared.subject) own = &row;
+    if (row.lane == compared.lane) other = &row;
   }
   std::map<std::int64_t, std::pair<double, double>> sums;  // times of both, by point
   for (const auto& [place, rows] : pairs) {
     if (rows.first == nullptr || rows.second == nullptr) continue;
-    auto& [agent_us, other_us] = sums[static_cast<std::int64_t>(rows.first->at_s / width_s)];
-    agent_us += rows.first->time_us;
+    auto& [own_us, other_us] = sums[static_cast<std::int64_t>(rows.first->at_s / width_s)];
+    own_us += rows.first->time_us;
     other_us += rows.second->time_us;
   }
   Json points = Json::array();
@@ -116,12 +128,12 @@ Json rate_points(const LoopRecord& record, double width_s) {
   return points;
 }
 
-// Spans of time in which the agent used one configuration for a call.
-Json choices_of(const LoopRecord& record) {
+// Spans of time in which a policy used one configuration for a call.
+Json choices_of(const LoopRecord& record, const std::string& lane) {
   std::map<std::int64_t, Json> calls;
   std::map<std::int64_t, std::string> last;
   for (const LoopRow& row : record.rows) {
-    if (row.lane != kAgentLane) continue;
+    if (row.lane != lane) continue;
     const std::string config = mpi_config_text(row.algorithm, row.segment_bytes);
     Json& one = calls[row.call];
     if (one.is_null()) {
@@ -139,20 +151,31 @@ Json choices_of(const LoopRecord& record) {
 }  // namespace
 
 std::string loop_text(const LoopRecord& record, const LoopResults& results) {
-  return fmt::format("{:.0f} s, {} calls, {} of them started late\n\n", results.seconds,
-                     record.rows.size(), results.late) +
-         comparison_text(results) + "\n" + detection_text(results) + "\n" + agreement_text(record);
+  std::string text = fmt::format("{:.0f} s, {} calls, {} of them started late\n\n", results.seconds,
+                                 record.rows.size(), results.late);
+  for (const std::string& subject : subjects_of(results)) {
+    text += comparison_text(results, subject) + "\n";
+  }
+  return text + detection_text(results) + "\n" + agreement_text(record);
 }
 
 std::string loop_html(const std::string& name, const LoopRecord& record,
                       const LoopResults& results) {
   const double width_s = point_s(results.seconds);
-  Json comparisons = Json::array();
-  Json ratios = Json::object();
-  for (const LoopComparison& one : results.comparisons) {
-    comparisons.push_back({one.lane, one.state, one.calls, one.total.mean, one.total.low,
-                           one.total.high, one.mean.mean, one.mean.low, one.mean.high});
-    if (one.state.empty()) ratios[one.lane] = ratio_points(record, one.lane, width_s);
+  Json subjects = Json::array();
+  for (const std::string& subject : subjects_of(results)) {
+    Json comparisons = Json::array();
+    Json ratios = Json::object();
+    for (const LoopComparison& one : results.comparisons) {
+      if (one.subject != subject) continue;
+      comparisons.push_back({one.lane, one.state, one.calls, one.total.mean, one.total.low,
+                             one.total.high, one.mean.mean, one.mean.low, one.mean.high});
+      if (one.state.empty()) ratios[one.lane] = ratio_points(record, one, width_s);
+    }
+    subjects.push_back({{"name", subject},
+                        {"comparisons", comparisons},
+                        {"ratios", ratios},
+                        {"choices", choices_of(record, subject)}});
   }
   Json happenings = Json::array();
   for (const LoopHappening& one : record.happenings) {
@@ -161,11 +184,9 @@ std::string loop_html(const std::string& name, const LoopRecord& record,
   const Json data{{"name", name},
                   {"seconds", results.seconds},
                   {"text", loop_text(record, results)},
-                  {"comparisons", comparisons},
-                  {"ratios", ratios},
+                  {"subjects", subjects},
                   {"rate", rate_points(record, width_s)},
-                  {"happenings", happenings},
-                  {"choices", choices_of(record)}};
+                  {"happenings", happenings}};
   return html_page({.title = "A closed loop: " + name,
                     .notice = "The plots of this page need JavaScript. The figures as text:",
                     .text = loop_text(record, results),

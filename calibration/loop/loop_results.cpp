@@ -14,9 +14,9 @@ namespace {
 
 constexpr int kLoopResamples = 2000;
 
-// Times of the agent and another policy, summed over some iterations.
+// Times of a policy and another one, summed over some iterations.
 struct Block {
-  double agent_us = 0;
+  double own_us = 0;
   double other_us = 0;
   double log_ratio = 0;
   double calls = 0;
@@ -35,7 +35,7 @@ PairedRatio interval(double mean, std::vector<double>& resampled) {
 LoopComparison comparison_of(const std::vector<Block>& blocks, Random& random) {
   Block all;
   const auto add = [](Block& sum, const Block& one) {
-    sum.agent_us += one.agent_us;
+    sum.own_us += one.own_us;
     sum.other_us += one.other_us;
     sum.log_ratio += one.log_ratio;
     sum.calls += one.calls;
@@ -49,11 +49,11 @@ LoopComparison comparison_of(const std::vector<Block>& blocks, Random& random) {
       add(sum, blocks[static_cast<std::size_t>(
                    random.integer(0, static_cast<std::int64_t>(blocks.size()) - 1))]);
     }
-    totals.push_back(sum.agent_us / sum.other_us);
+    totals.push_back(sum.own_us / sum.other_us);
     means.push_back(std::exp(sum.log_ratio / sum.calls));
   }
   return {.calls = static_cast<std::size_t>(all.calls),
-          .total = interval(all.agent_us / all.other_us, totals),
+          .total = interval(all.own_us / all.other_us, totals),
           .mean = interval(std::exp(all.log_ratio / all.calls), means)};
 }
 
@@ -109,35 +109,38 @@ LoopResults loop_results(const LoopRecord& record, const std::string& start, std
   }
   std::ranges::sort(lanes);
   Random random = Random::stream(seed, {});
-  for (const std::string& lane : lanes) {
-    if (lane == kAgentLane) continue;
-    std::map<BlockKey, Block> blocks;
-    for (const auto& [place, rows] : pairs) {
-      const auto agent = rows.find(kAgentLane);
-      const auto other = rows.find(lane);
-      if (agent == rows.end() || other == rows.end()) continue;
-      const auto period = static_cast<std::size_t>(
-          std::ranges::upper_bound(changes, agent->second->at_s, {}, &LoopHappening::at_s) -
-          changes.begin());
-      Block& block = blocks[{period, place.first / kBlockIterations}];
-      block.agent_us += agent->second->time_us;
-      block.other_us += other->second->time_us;
-      block.log_ratio += std::log(agent->second->time_us / other->second->time_us);
-      ++block.calls;
-    }
-    if (blocks.empty()) continue;
-    std::vector<Block> all;
-    std::map<std::string, std::vector<Block>> by_state;
-    for (const auto& [key, block] : blocks) {
-      all.push_back(block);
-      by_state[key.first == 0 ? start : changes[key.first - 1].label].push_back(block);
-    }
-    results.comparisons.push_back(comparison_of(all, random));
-    results.comparisons.back().lane = lane;
-    for (const auto& [state, own] : by_state) {
-      results.comparisons.push_back(comparison_of(own, random));
-      results.comparisons.back().lane = lane;
-      results.comparisons.back().state = state;
+  for (const char* subject : {kAgentLane, kPolicyLane}) {
+    for (const std::string& lane : lanes) {
+      if (lane == subject) continue;
+      std::map<BlockKey, Block> blocks;
+      for (const auto& [place, rows] : pairs) {
+        const auto own = rows.find(subject);
+        const auto other = rows.find(lane);
+        if (own == rows.end() || other == rows.end()) continue;
+        const auto period = static_cast<std::size_t>(
+            std::ranges::upper_bound(changes, own->second->at_s, {}, &LoopHappening::at_s) -
+            changes.begin());
+        Block& block = blocks[{period, place.first / kBlockIterations}];
+        block.own_us += own->second->time_us;
+        block.other_us += other->second->time_us;
+        block.log_ratio += std::log(own->second->time_us / other->second->time_us);
+        ++block.calls;
+      }
+      if (blocks.empty()) continue;
+      std::map<std::string, std::vector<Block>> by_state;
+      std::vector<Block> all;
+      for (const auto& [key, block] : blocks) {
+        all.push_back(block);
+        by_state[key.first == 0 ? start : changes[key.first - 1].label].push_back(block);
+      }
+      const auto add = [&](const std::string& state, const std::vector<Block>& of) {
+        results.comparisons.push_back(comparison_of(of, random));
+        results.comparisons.back().subject = subject;
+        results.comparisons.back().lane = lane;
+        results.comparisons.back().state = state;
+      };
+      add("", all);
+      for (const auto& [state, own] : by_state) add(state, own);
     }
   }
   if (results.comparisons.empty()) {

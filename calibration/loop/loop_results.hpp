@@ -11,13 +11,14 @@
 
 namespace cclgym {
 
-/// The agent against another policy. Times are paired: every call was made by each policy, one
-/// after the other.
+/// The agent, or the trained policy, against another policy. Times are paired: every call was made
+/// by each policy, one after the other.
 struct LoopComparison {
-  std::string lane{};   ///< the other policy
-  std::string state{};  ///< state of the machine; empty: the entire loop
+  std::string subject{};  ///< kAgentLane or kPolicyLane
+  std::string lane{};     ///< the other policy
+  std::string state{};    ///< state of the machine; empty: the entire loop
   std::size_t calls = 0;
-  /// Sum of the agent's times / sum of the other's, and the geometric mean of the ratios by call;
+  /// Sum of the subject's times / sum of the other's, and the geometric mean of the ratios by call;
   /// 95 % intervals from resampled blocks of kBlockIterations iterations.
   PairedRatio total{};
   PairedRatio mean{};
@@ -37,7 +38,8 @@ struct LoopDetection {
 inline constexpr std::int64_t kSoonCalls = 20;
 
 struct LoopResults {
-  std::vector<LoopComparison> comparisons{};  ///< the entire loop first, for each lane
+  /// The agent's first; the entire loop first, for each lane.
+  std::vector<LoopComparison> comparisons{};
   std::vector<LoopDetection> detections{};
   double seconds = 0;
   std::size_t late = 0;  ///< calls that a rank started late

@@ -173,9 +173,22 @@ LoopRow row_of(const json& row, const LoopPlan& plan) {
           .received_bytes = row.at(8).get<double>()};
 }
 
+// The answer to joined calls, as described in calibration/mpi/mpi_loop.hpp.
+std::string choose(const json& joined, PolicyChooser& chooser) {
+  json alarms = json::array();
+  for (const json& call : joined) {
+    const bool alarm = chooser.observe({.group = call.at(1).get<std::size_t>(),
+                                        .config = call.at(2).get<std::size_t>(),
+                                        .time_s = call.at(3).get<double>(),
+                                        .bytes = call.at(4).get<double>()});
+    if (alarm) alarms.push_back(call.at(0));
+  }
+  return json{{"table", chooser.table()}, {"alarms", alarms}}.dump();
+}
+
 void add_result(const json& result, LoopRecord& record) {
   for (const json& lane : result.at("lanes")) {
-    if (!lane.contains("states")) continue;
+    if (!lane.contains("changes")) continue;
     const auto name = lane.at("name").get<std::string>();
     record.agreement.push_back({.lane = name,
                                 .calls = lane.at("calls").get<std::uint64_t>(),
@@ -183,7 +196,7 @@ void add_result(const json& result, LoopRecord& record) {
                                 .dropped = lane.at("dropped").get<std::uint64_t>(),
                                 .waits = lane.at("waits").get<std::uint64_t>(),
                                 .longest_wait_s = lane.at("longest_wait_s").get<double>(),
-                                .states = lane.at("states").get<std::uint64_t>(),
+                                .states = lane.value("states", std::uint64_t{0}),
                                 .off = lane.at("off").get<std::string>()});
     for (const json& alarm : lane.at("alarms")) {
       record.happenings.push_back({.at_s = alarm.at(1).get<double>(),
@@ -222,6 +235,7 @@ LoopRecord run_loop(const LoopConfig& config, const LoopPlan& plan,
       if (!part) throw UserError(fmt::format("'{}' cannot be written", partial));
       events.start();
     }
+    if (message.contains("joined")) worker.tell(choose(message.at("joined"), *plan.chooser));
     if (!message.contains("rows")) return;
     std::string lines;
     for (const json& row : message.at("rows")) {

@@ -10,7 +10,7 @@
 //   {"id": 3, "refused": "why this cannot run here"}
 //   {"id": 3, "error": "what went wrong"}
 // A request may instead have other content, which only this worker knows; then it may write further
-// messages without an id before its answer.
+// messages without an id before its answer, and be sent messages.
 // A worker that cannot run at all writes {"worker": "nccl", "refused": "why"} and ends. Values of
 // cell, environment and extra are strings. An answer with an id other than the request's is a
 // failure of the worker. Lines without an id are log text. The worker ends at the end of its
@@ -81,6 +81,9 @@ class WorkerProcess {
   [[nodiscard]] std::string converse(const std::string& key, const std::string& body,
                                      const std::function<void(const std::string&)>& heard,
                                      double timeout_s);
+  /// Sends a message while the worker converses; to be called by `heard`. `body` is JSON without
+  /// an id. Lost if the worker has ended, as converse() then notices.
+  void tell(const std::string& body) const { (void)send(body + "\n"); }
   [[nodiscard]] bool running() const { return process_ > 0; }
 
  private:

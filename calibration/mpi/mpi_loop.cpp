@@ -5,7 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <iostream>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "calibration/mpi/asked_tables.hpp"
 #include "calibration/mpi/mpi_collective.hpp"
 #include "core/random.hpp"
 #include "deploy/loop/loop_controller.hpp"
@@ -45,11 +45,13 @@ struct Lane {
   std::string name;
   bool closed = false;
   bool frozen = false;
+  bool asks = false;
   std::vector<std::uint16_t> table;
   std::uint32_t number = 0;  ///< number of the table
   std::uint64_t calls = 0;
   std::unique_ptr<LoopGroup> group{};
-  std::unique_ptr<LoopController> controller{};  ///< on rank 0
+  std::unique_ptr<LoopController> controller{};  ///< on rank 0, unless the lane asks
+  std::unique_ptr<AskedTables> asked{};          ///< on rank 0, if it does
   std::vector<std::array<double, 2>> alarms{};   ///< call, s since the start
 };
 
@@ -127,7 +129,7 @@ class MpiLoop {
     std::thread control;
     begin_s_ = MPI_Wtime();
     if (rank_ == 0) {
-      std::cout << json{{"begun", true}}.dump() << std::endl;
+      write_line(json{{"begun", true}});
       control = std::thread([this] { control_lanes(); });
     }
     try {
@@ -172,8 +174,12 @@ class MpiLoop {
     Lane one{.name = lane.at("name").get<std::string>(),
              .closed = lane.value("closed", false),
              .frozen = lane.value("frozen", false),
+             .asks = lane.value("asks", false),
              .table = lane.at("table").get<std::vector<std::uint16_t>>()};
-    if (one.closed) {
+    if (one.closed && one.asks) {
+      one.group = make_group(control_, interface, table_text(one.table));
+      if (rank_ == 0) one.asked = std::make_unique<AskedTables>(*one.group, ranks_, one.table);
+    } else if (one.closed) {
       std::vector<std::vector<double>> prior_s;
       for (const LoopCall& call : calls_) prior_s.push_back(call.prior_s);
       TableLearner learner(prior_s, {.frozen = one.frozen, .learned = trigger_});
@@ -187,17 +193,24 @@ class MpiLoop {
     lanes_.push_back(std::move(one));
   }
 
+  void note_alarms(Lane& lane, const std::vector<std::uint64_t>& alarms) const {
+    while (lane.alarms.size() < alarms.size()) {
+      lane.alarms.push_back(
+          {static_cast<double>(alarms[lane.alarms.size()]), MPI_Wtime() - begin_s_});
+    }
+  }
+
   // The thread of rank 0 that runs the closed lanes' learners.
   void control_lanes() {
     while (!done_) {
       for (Lane& lane : lanes_) {
+        if (lane.asked) {
+          lane.asked->step();
+          note_alarms(lane, lane.asked->alarms());
+        }
         if (!lane.controller) continue;
         lane.controller->step();
-        const auto& alarms = lane.controller->alarms();
-        while (lane.alarms.size() < alarms.size()) {
-          lane.alarms.push_back(
-              {static_cast<double>(alarms[lane.alarms.size()]), MPI_Wtime() - begin_s_});
-        }
+        note_alarms(lane, lane.controller->alarms());
         const std::lock_guard lock(mutex_);
         state_ = lane.controller->learner().state();
       }
@@ -281,7 +294,7 @@ class MpiLoop {
 
   void write_rows() {
     if (rank_ != 0 || rows_.empty()) return;
-    std::cout << json{{"rows", rows_}}.dump() << std::endl;
+    write_line(json{{"rows", rows_}});
     rows_.clear();
   }
 

@@ -7,7 +7,7 @@ namespace cclgym {
 
 namespace {
 
-// Calls for whose missing reports the controller waits.
+// Calls for whose missing reports the leader waits.
 constexpr std::uint64_t kPatience = 256;
 constexpr std::size_t kKnownTables = 64;
 
@@ -32,38 +32,33 @@ std::vector<std::uint16_t> read_table(const std::string& text, std::size_t class
   return table;
 }
 
-LoopController::LoopController(LoopGroup& group, std::int32_t ranks, TableLearner learner)
-    : group_(group), ranks_(ranks), learner_(std::move(learner)) {
-  tables_.emplace(0, learner_.table());
+LoopLeader::LoopLeader(LoopGroup& group, std::int32_t ranks, std::vector<std::uint16_t> first)
+    : group_(group), ranks_(ranks) {
+  tables_.emplace(0, std::move(first));
 }
 
-void LoopController::step() {
+std::vector<JoinedCall> LoopLeader::take() {
   std::vector<CallReport> reports;
   group_.take_reports(reports);
   for (const CallReport& report : reports) join(report);
-  while (!joined_.empty()) {
-    const auto [call, one] = *joined_.begin();
+  std::vector<JoinedCall> joined;
+  while (!joining_.empty()) {
+    const auto [number, one] = *joining_.begin();
     const bool complete = one.reports == ranks_;
-    if (!complete && call + kPatience > newest_) break;  // in order: the later ones wait, too
-    joined_.erase(joined_.begin());
+    if (!complete && number + kPatience > newest_) break;  // in order: the later ones wait, too
+    joining_.erase(joining_.begin());
     const auto table = tables_.find(one.table);
     if (!complete || table == tables_.end() || one.call.group >= table->second.size()) continue;
-    LearnerCall learned = one.call;
-    learned.config = table->second[learned.group];
-    const std::uint64_t before = learner_.alarms();
-    (void)learner_.observe(learned);
-    if (learner_.alarms() != before) alarms_.push_back(call);
+    joined.push_back({.number = number, .call = one.call});
+    joined.back().call.config = table->second[one.call.group];
   }
-  // A proposal may have been dropped: what counts is the table that was decided.
-  if (!group_.settled()) return;
-  const auto decided = tables_.find(group_.status().committed);
-  if (decided == tables_.end() || decided->second != learner_.table()) propose();
+  return joined;
 }
 
-void LoopController::join(const CallReport& report) {
+void LoopLeader::join(const CallReport& report) {
   if (report.call + kPatience < newest_) return;
   newest_ = std::max(newest_, report.call);
-  Joined& one = joined_[report.call];
+  Joining& one = joining_[report.call];
   ++one.reports;
   one.table = report.table;
   one.call.group = report.key;
@@ -71,12 +66,28 @@ void LoopController::join(const CallReport& report) {
   one.call.bytes += static_cast<double>(report.received_bytes);
 }
 
-void LoopController::propose() {
-  const auto number = group_.propose(table_text(learner_.table()));
+void LoopLeader::offer(const std::vector<std::uint16_t>& table) {
+  // A proposal may have been dropped: what counts is the table that was decided.
+  if (!group_.settled()) return;
+  const auto decided = tables_.find(group_.status().committed);
+  if (decided != tables_.end() && decided->second == table) return;
+  const auto number = group_.propose(table_text(table));
   if (!number) return;  // later: the change before is not decided yet
-  tables_[*number] = learner_.table();
+  tables_[*number] = table;
   if (tables_.size() > kKnownTables) tables_.erase(tables_.begin());
   ++proposals_;
+}
+
+LoopController::LoopController(LoopGroup& group, std::int32_t ranks, TableLearner learner)
+    : learner_(std::move(learner)), leader_(group, ranks, learner_.table()) {}
+
+void LoopController::step() {
+  for (const JoinedCall& one : leader_.take()) {
+    const std::uint64_t before = learner_.alarms();
+    (void)learner_.observe(one.call);
+    if (learner_.alarms() != before) alarms_.push_back(one.number);
+  }
+  leader_.offer(learner_.table());
 }
 
 }  // namespace cclgym

@@ -16,8 +16,45 @@ namespace cclgym {
 /// Reads table_text; empty if `classes` does not fit.
 [[nodiscard]] std::vector<std::uint16_t> read_table(const std::string& text, std::size_t classes);
 
-/// Joins the ranks' reports of a call, teaches the learner, and proposes its tables. The key of a
-/// call is the number of its class.
+/// A call that all ranks reported, with the configuration of its table.
+struct JoinedCall {
+  std::uint64_t number = 0;
+  LearnerCall call{};
+};
+
+/// Whoever makes the tables: a learner beside the leader, or another process. The key of a call is
+/// the number of its class.
+class LoopLeader {
+ public:
+  /// `group` is the leader's. `first` is its first table.
+  LoopLeader(LoopGroup& group, std::int32_t ranks, std::vector<std::uint16_t> first);
+
+  /// Calls whose reports have all arrived, in their order, each once. A call of which a report is
+  /// missing is left out after a while.
+  [[nodiscard]] std::vector<JoinedCall> take();
+  /// Proposes a table unless it is the one that was decided last; to be repeated, since a proposal
+  /// may have to wait for the one before, or be dropped.
+  void offer(const std::vector<std::uint16_t>& table);
+
+  [[nodiscard]] std::uint64_t proposals() const { return proposals_; }
+
+ private:
+  struct Joining {
+    std::int32_t reports = 0;
+    LearnerCall call{};
+    std::uint32_t table = 0;
+  };
+  void join(const CallReport& report);
+
+  LoopGroup& group_;
+  std::int32_t ranks_;
+  std::map<std::uint64_t, Joining> joining_{};  ///< by call
+  std::map<std::uint32_t, std::vector<std::uint16_t>> tables_{};
+  std::uint64_t newest_ = 0;  ///< call
+  std::uint64_t proposals_ = 0;
+};
+
+/// Teaches the learner the joined reports of the ranks, and proposes its tables.
 class LoopController {
  public:
   /// `group` is the leader's. Its first table must be table_text(learner.table()).
@@ -29,25 +66,12 @@ class LoopController {
   [[nodiscard]] const TableLearner& learner() const { return learner_; }
   /// Calls at which an alarm was raised, by their number.
   [[nodiscard]] const std::vector<std::uint64_t>& alarms() const { return alarms_; }
-  [[nodiscard]] std::uint64_t proposals() const { return proposals_; }
+  [[nodiscard]] std::uint64_t proposals() const { return leader_.proposals(); }
 
  private:
-  struct Joined {
-    std::int32_t reports = 0;
-    LearnerCall call{};
-    std::uint32_t table = 0;
-  };
-  void join(const CallReport& report);
-  void propose();
-
-  LoopGroup& group_;
-  std::int32_t ranks_;
   TableLearner learner_;
-  std::map<std::uint64_t, Joined> joined_;  ///< by call
-  std::map<std::uint32_t, std::vector<std::uint16_t>> tables_;
-  std::uint64_t newest_ = 0;  ///< call
+  LoopLeader leader_;
   std::vector<std::uint64_t> alarms_;
-  std::uint64_t proposals_ = 0;
 };
 
 }  // namespace cclgym

@@ -48,6 +48,43 @@ Space observation_space(const TuningObservation& observation) {
 
 }  // namespace
 
+CallObserver::CallObserver(const TuningSetup& setup, CallTimer& timer, TuningOracle& oracle)
+    : setup_(setup),
+      timer_(timer),
+      oracle_(oracle),
+      observation_(*setup.site, setup.fabric, setup.actions,
+                   {.window = static_cast<std::size_t>(setup.window),
+                    .action_features = setup.action_features,
+                    .prior = setup.estimate_features ? setup.prior : nullptr,
+                    .counters = setup.nic_counters != nullptr,
+                    .groups = setup.feature_groups}) {}
+
+TimedCall CallObserver::begin(const Call& call, std::span<const std::int32_t> action, bool legal) {
+  done_.call = call;
+  done_.backend = 0;
+  if (legal) {
+    const TuningActions& actions = *setup_.actions;
+    done_.set_knobs(actions, action);
+    done_.backend = actions.tuner_of(action).value_or(actions.options().tuners.size());
+    done_.config = oracle_.config(call, action);
+  } else {
+    done_.knobs.fill(0.0F);
+    done_.config = oracle_.reference(call);
+  }
+  const TimedCall expected = timer_.time(call, done_.config);
+  done_.expected_s = expected.time_s;
+  if (setup_.nic_counters &&
+      setup_.feature_groups[static_cast<std::size_t>(FeatureGroup::Counters)]) {
+    done_.nics = &setup_.nic_counters->shares(call, done_.config);
+  }
+  return expected;
+}
+
+void CallObserver::finish(double time_s) {
+  done_.time_s = time_s;
+  observation_.observe(done_);
+}
+
 CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setup)
     : setup_(std::move(setup)),
       spec_{.name = "CollectiveTuning-v0",
@@ -60,16 +97,11 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
             .refuses_illegal_actions = setup_->refuses_illegal_actions},
       timer_(setup_->site, setup_->cache),
       oracle_(setup_->actions, timer_, setup_->oracle_table),
-      observation_(*setup_->site, setup_->fabric, setup_->actions,
-                   {.window = static_cast<std::size_t>(setup_->window),
-                    .action_features = setup_->action_features,
-                    .prior = setup_->estimate_features ? setup_->prior : nullptr,
-                    .counters = setup_->nic_counters != nullptr,
-                    .groups = setup_->feature_groups}),
+      observer_(*setup_, timer_, oracle_),
       reward_(setup_->reward),
       workload_(read_workload(setup_->workload, workload_site(*setup_->site->fabrics.front()))),
       chain_(setup_->regimes) {
-  spec_.observation_space = observation_space(observation_);
+  spec_.observation_space = observation_space(observation());
   const FabricFeatures& fabric = setup_->fabric;
   const std::string warning =
       cost_model_warning(setup_->site->cost_model, *setup_->site->fabrics.front());
@@ -99,7 +131,7 @@ void CollectiveTuningEnv::reset(std::optional<std::uint64_t> seed, const YamlVal
   }
   random_.reset(seed);
   calls_ = 0;
-  observation_.start();
+  observer_.start();
   reward_.start();
   workload_->start(random_.stream());
   if (held_) {
@@ -138,27 +170,14 @@ void CollectiveTuningEnv::show(const FeatureGroups& groups) {
   for (std::size_t i = 0; i < kFeatureGroups; ++i) {
     shown[i] = shown[i] && setup_->feature_groups[i];
   }
-  observation_.show(shown);
-}
-
-// An illegal action is replaced by the first tuner.
-PlainConfig CollectiveTuningEnv::config_of(std::span<const std::int32_t> action, bool legal) {
-  done_.backend = 0;
-  if (legal) {
-    done_.set_knobs(*setup_->actions, action);
-    done_.backend =
-        setup_->actions->tuner_of(action).value_or(setup_->actions->options().tuners.size());
-    return oracle_.config(next_.call, action);
-  }
-  done_.knobs.fill(0.0F);
-  return oracle_.reference(next_.call);
+  observer_.show(shown);
 }
 
 // Sets the steps and bytes that reward alpha-beta compares: those of a synthesised program and the
 // bounds of its collective, where they are known.
 void CollectiveTuningEnv::bound_costs(const Call& call, int steps) {
   const auto bytes = static_cast<double>(call.bytes);
-  const FrontSchedule* schedule = setup_->actions->synthesised(done_.config);
+  const FrontSchedule* schedule = setup_->actions->synthesised(observer_.done().config);
   input_.steps = schedule != nullptr ? schedule->steps : steps;
   input_.beta_s = schedule != nullptr ? schedule->s_per_B * bytes : -1;
   const CollectiveFront* front = setup_->actions->front(call.collective);
@@ -183,36 +202,29 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
                                     setup_->fabric_label, setup_->actions->misfit(call, action)));
   }
   const std::size_t condition = this->condition();
-  done_.call = call;
-  done_.config = config_of(action, legal);
-  const TimedCall expected = timer_.time(call, done_.config);
+  const TimedCall expected = observer_.begin(call, action, legal);
+  const PlainConfig& config = observer_.done().config;
   const TimedCall simulated =
-      condition == 0 ? expected : timer_.time(call, done_.config, condition, chain_.moment());
-  done_.time_s = simulated.time_s * chain_.factor();
-  done_.expected_s = expected.time_s;
-  if (setup_->nic_counters &&
-      setup_->feature_groups[static_cast<std::size_t>(FeatureGroup::Counters)]) {
-    done_.nics = &setup_->nic_counters->shares(call, done_.config);
-  }
+      condition == 0 ? expected : timer_.time(call, config, condition, chain_.moment());
+  const double time_s = simulated.time_s * chain_.factor();
 
   out.info[InfoOracle] =
       setup_->oracle ? oracle_.best(call, condition, chain_.moment()).time_s * chain_.factor() * 1e6
                      : kNoInfo;
   const double default_s = time_default(condition);
-  input_.time_s = done_.time_s;
+  input_.time_s = time_s;
   input_.call_class = size_class(call);
-  if (setup_->rewarded_nics)
-    input_.fan_out = setup_->rewarded_nics->shares(call, done_.config).fan_out();
-  input_.expected_s = done_.expected_s;
+  if (setup_->rewarded_nics) input_.fan_out = setup_->rewarded_nics->shares(call, config).fan_out();
+  input_.expected_s = expected.time_s;
   bound_costs(call, expected.steps);
   input_.context = next_.context;
-  observation_.observe(done_);
-  input_.shared_network = observation_.shared_network();
+  observer_.finish(time_s);
+  input_.shared_network = observation().shared_network();
   StepOutcome outcome;
   outcome.reward = reward_.reward(input_);
 
-  out.info[InfoTime] = done_.time_s * 1e6;
-  out.info[InfoExpected] = done_.expected_s * 1e6;
+  out.info[InfoTime] = time_s * 1e6;
+  out.info[InfoExpected] = expected.time_s * 1e6;
   out.info[InfoDefault] = default_s * 1e6;
   out.info[InfoRegime] = static_cast<double>(chain_.regime());
   out.info[InfoBytes] = static_cast<double>(call.bytes);
@@ -232,7 +244,7 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
 }
 
 void CollectiveTuningEnv::write(const StepBuffers& out) const {
-  observation_.write(next_, out.observation);
+  observer_.write(next_, out.observation);
   setup_->actions->mask(next_.call, out.action_mask);
 }
 

@@ -85,6 +85,44 @@ void refuse_excluded_programs(const TuningSetup& setup);
 /// read_tuning_setup() and refuse_excluded_programs(), for an environment by itself.
 [[nodiscard]] std::shared_ptr<const TuningSetup> checked_tuning_setup(const YamlValue& options);
 
+/// Makes the observations of a stream of calls from their times, simulated in the environment or
+/// measured in a job: it feeds a TuningObservation call by call. begin() describes the call that is
+/// carried out, finish() adds its time. Not thread-safe; does not allocate if the call has been
+/// seen before.
+class CallObserver {
+ public:
+  /// All three must outlive this object.
+  CallObserver(const TuningSetup& setup, CallTimer& timer, TuningOracle& oracle);
+
+  [[nodiscard]] const TuningObservation& observation() const { return observation_; }
+  /// TuningObservation::show.
+  void show(const FeatureGroups& groups) { observation_.show(groups); }
+  /// Forgets the recent calls.
+  void start() { observation_.start(); }
+
+  /// Sets done() to the call with an action. The default replaces an action that is not `legal`.
+  /// Returns the simulated time without noise, which is what observations expect.
+  TimedCall begin(const Call& call, std::span<const std::int32_t> action, bool legal = true);
+  /// The call that was begun last; time_s is set by finish().
+  [[nodiscard]] const ObservedCall& done() const { return done_; }
+  /// Replaces the expected time of the call that was begun, s > 0, by one that was measured.
+  void expect(double expected_s) { done_.expected_s = expected_s; }
+  /// Ends the call that was begun. `time_s` > 0.
+  void finish(double time_s);
+
+  /// Writes the observation before a call: observation().size() numbers.
+  void write(const WorkloadCall& next, std::span<float> out) const {
+    observation_.write(next, out);
+  }
+
+ private:
+  const TuningSetup& setup_;
+  CallTimer& timer_;
+  TuningOracle& oracle_;
+  TuningObservation observation_;
+  ObservedCall done_{};
+};
+
 class CollectiveTuningEnv : public Environment {
  public:
   /// Names in info.
@@ -121,7 +159,7 @@ class CollectiveTuningEnv : public Environment {
 
   [[nodiscard]] const TuningSetup& setup() const { return *setup_; }
   [[nodiscard]] const std::shared_ptr<const TuningSetup>& shared_setup() const { return setup_; }
-  [[nodiscard]] const TuningObservation& observation() const { return observation_; }
+  [[nodiscard]] const TuningObservation& observation() const { return observer_.observation(); }
   /// Call that the next step carries out.
   [[nodiscard]] const WorkloadCall& next_call() const { return next_; }
   [[nodiscard]] const Workload& workload() const { return *workload_; }
@@ -144,19 +182,17 @@ class CollectiveTuningEnv : public Environment {
   [[nodiscard]] PlainConfig rewarded_config();
   [[nodiscard]] double time_default(std::size_t condition);
   void bound_costs(const Call& call, int steps);
-  [[nodiscard]] PlainConfig config_of(std::span<const std::int32_t> action, bool legal);
 
   std::shared_ptr<const TuningSetup> setup_;
   EnvironmentSpec spec_;
   CallTimer timer_;
   TuningOracle oracle_;
-  TuningObservation observation_;
+  CallObserver observer_;
   TuningReward reward_;
   std::unique_ptr<Workload> workload_;
   RegimeChain chain_;
   EpisodeRandom random_;
   WorkloadCall next_;
-  ObservedCall done_;
   RewardInput input_;
   int calls_ = 0;
   bool held_ = false;  ///< true if the regime is fixed in this episode

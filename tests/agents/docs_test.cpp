@@ -36,6 +36,7 @@ TEST_CASE("The shipped training files are read", "[agents][docs]") {
                                        "train-transfer",
                                        "train-fine-tune",
                                        "train-netlab",
+                                       "train-netlab-loop",
                                        "train-openmpi",
                                        "train-trigger-ethernet",
                                        "train-pccl",

@@ -34,6 +34,28 @@ TEST_CASE("loop --show prints the figures of docs/closed-loop.md, and writes pag
   CHECK(read_file(folder / "o/events.csv") == "mine\n");
 }
 
+TEST_CASE("loop --show prints what a trained policy did, and its page has both loops",
+          "[cli][loop]") {
+  const TemporaryFolder folder;
+  const std::string measured = kMeasured + "-2";
+  const Ended shown = run_program({"loop", "--show", measured, "--out", "o"}, folder.path());
+  INFO(shown.err);
+  CHECK(shown.code == 0);
+  CHECK(contains(shown.out, "630 s, 87026 calls, 10687 of them started late"));
+  CHECK(contains(shown.out, "agent against"));
+  CHECK(contains(shown.out, "0.666 (0.657 .. 0.675)"));
+  CHECK(contains(shown.out, "0.983 (0.980 .. 0.986)"));
+  CHECK(contains(shown.out, "policy against"));
+  CHECK(contains(shown.out, "0.718 (0.713 .. 0.723)"));
+  CHECK(contains(shown.out, "0.957 (0.950 .. 0.965)"));
+  CHECK(contains(shown.out,
+                 "policy: 14504 calls, 434 changes of tables, 0 dropped, 0 calls waited "
+                 "(at most 0.0 ms)\n"));
+  const std::string page = read_file(folder / "o/loop.html");
+  CHECK(contains(page, "\"subjects\":[{\"name\":\"agent\""));
+  CHECK(contains(page, "{\"name\":\"policy\""));
+}
+
 TEST_CASE("loop --plan prints candidates and first tables", "[cli][loop]") {
   const TemporaryFolder folder;
   const Ended plan = run_program({"loop", kLoopFile, "--plan"}, folder.path());
@@ -63,6 +85,17 @@ TEST_CASE("loop refuses options that do not fit, and files that are not its own"
   write_file(folder / "bad.yaml",
              "name: x\nprior: p.csv\ncalls: [{collective: allredce, sizes: 1KiB}]\n");
   refused({"bad.yaml", "-o", "o"}, "bad.yaml:3:22");
+  const std::string good = "name: x\nprior: " CCLGYM_SOURCE_DIR
+                           "/calibration/results/netlab/loop-idle.csv\n"
+                           "calls: [{collective: allreduce, sizes: 1MiB}]\n";
+  write_file(folder / "policy.yaml", good + "policy: {file: gone.policy}\n");
+  refused({"policy.yaml", "--plan"},
+          "policy.yaml:4:16: there is no 'gone.policy'; expected a policy");
+  write_file(folder / "damaged.policy", "x");
+  write_file(folder / "policy.yaml", good + "policy: {file: damaged.policy}\n");
+  refused({"policy.yaml", "--plan"}, "policy.yaml:4:16: damaged.policy: byte 0");
+  write_file(folder / "policy.yaml", good + "policy: {file: damaged.policy, seed: 1}\n");
+  refused({"policy.yaml", "--plan"}, "policy.yaml:4:38: seed is only for the folder of a training");
   refused({kLoopFile, "-o", "o", "--launch", "false"}, "ended before it reported its name");
 }
 

@@ -179,6 +179,7 @@ TEST_CASE("the tables of closed-loop.md are those of the records", "[docs]") {
   page.put("loop", loop_options());
   page.put("loop-call", loop_call_options());
   page.put("loop-sweep", loop_sweep_options());
+  page.put("loop-policy", loop_policy_options());
   page.put("loop-event", loop_event_options());
   page.check();
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/loop/loop_policy_testing.hpp"
 #include "calibration/loop/loop_results.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
@@ -73,6 +74,54 @@ TEST_CASE("a loop on this machine with a learned trigger", "[calibration][mpi]")
   REQUIRE(alarms.size() > 2);
   CHECK(alarms[0] == 0);
   for (std::size_t i = 1; i < alarms.size(); ++i) CHECK(alarms[i] - alarms[i - 1] >= 5);
+}
+
+TEST_CASE("a loop with a trained policy: its tables come from this process, and all ranks follow",
+          "[calibration][mpi]") {
+  const TemporaryFolder folder;
+  const TrainingEnvironment where = loop_environment(
+      "fabric: {name: ethernet, servers: 4}, actions: openmpi, workload: {name: sweep, "
+      "collectives: "
+      "[allreduce, broadcast], sizes: 64KiB}");
+  const PolicyFile policy = loop_policy_file(where, 5);
+  const TemporaryFile prior(
+      "ranks,nodes,collective,size_bytes,algorithm,segment_bytes,time_us_median\n"
+      "4,1,allreduce,65536,openmpi-default,0,100\n4,1,allreduce,65536,ring,0,95\n"
+      "4,1,broadcast,65536,openmpi-default,0,100\n4,1,broadcast,65536,binomial-tree,0,95\n",
+      "prior.csv");
+  const TemporaryFile file("name: here\nseconds: 4\ncompute: 0ms\nprior: " + prior.path() +
+                               "\ncalls:\n  - {collective: allreduce, sizes: 64KiB}\n"
+                               "  - {collective: broadcast, sizes: 64KiB}\n"
+                               "policy: {file: p}\n",
+                           "loop.yaml");
+  const LoopConfig config = load_loop_config(file.path());
+  const LoopPlan plan = plan_loop(config, &policy);
+  const std::vector<std::uint16_t> first = plan.chooser->table();
+  const std::uint64_t decisions = plan.chooser->decisions();
+  const LoopRecord record =
+      run_loop(config, plan,
+               {"mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle",
+                "1", "-n", "4"},
+               "", folder / "part.csv", {.begun = [] {}, .progress = [](double) {}});
+  REQUIRE(record.agreement.size() == 3);
+  const LoopAgreement& own = record.agreement.back();
+  CHECK(own.lane == kPolicyLane);
+  CHECK(own.off.empty());
+  CHECK(own.calls > 30);
+  // The process saw the calls of all ranks, and its last table is the one that the ranks use.
+  CHECK(plan.chooser->decisions() >= decisions + PolicyChooser::kCallsToSettle);
+  CHECK(plan.chooser->table() != first);
+  CHECK(own.changes >= 1);
+  for (const LoopRow& row : record.rows) {
+    const MpiConfig& blind = plan.calls[static_cast<std::size_t>(row.call)]
+                                 .configs[first[static_cast<std::size_t>(row.call)]];
+    const std::string text = mpi_config_text(row.algorithm, row.segment_bytes);
+    if (row.lane == kPolicyFrozenLane) {
+      CHECK(text == mpi_config_text(blind.algorithm, blind.segment_bytes));
+    }
+  }
+  const LoopResults results = loop_results(record, config.start);
+  CHECK(std::ranges::count(results.comparisons, kPolicyLane, &LoopComparison::subject) >= 4);
 }
 
 }  // namespace cclgym::test
