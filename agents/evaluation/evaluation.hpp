@@ -13,7 +13,7 @@
 
 #include "agents/policy.hpp"
 #include "env/tuning/collective_tuning.hpp"
-#include "env/tuning/estimates/plan_costs.hpp"
+#include "env/tuning/plan_costs.hpp"
 
 namespace cclgym {
 

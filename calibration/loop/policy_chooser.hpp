@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibration/loop/loop_policy.hpp"
-#include "deploy/loop/regime_trigger.hpp"
+#include "deploy/trigger/regime_trigger.hpp"
 #include "deploy/loop/table_learner.hpp"
 #include "env/tuning/collective_tuning.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "env/tuning/actions/tuning_action.hpp"
-#include "env/tuning/fabric_features.hpp"
+#include "env/tuning/estimates/fabric_features.hpp"
 #include "env/tuning/feature_group.hpp"
 #include "env/tuning/nic_counters.hpp"
 #include "env/tuning/workload/workload.hpp"

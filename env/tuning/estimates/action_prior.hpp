@@ -7,8 +7,10 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
+#include "env/tuning/actions/tuning_action.hpp"
 #include "env/tuning/estimates/plan_estimates.hpp"
 
 namespace cclgym {

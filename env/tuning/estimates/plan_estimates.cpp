@@ -7,7 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/index.hpp"
-#include "sim/call/tiles.hpp"
+#include "env/tuning/workload/workload.hpp"
 #include "sim/lowering/transfer_cost.hpp"
 
 namespace cclgym {

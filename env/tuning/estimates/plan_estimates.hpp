@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "env/tuning/estimates/plan_costs.hpp"
+#include "env/tuning/estimates/plan_loads.hpp"
 
 namespace cclgym {
 

@@ -1,4 +1,4 @@
-#include "env/tuning/fabric_features.hpp"
+#include "env/tuning/estimates/fabric_features.hpp"
 
 #include "cost_models/cost_model.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"

@@ -10,7 +10,7 @@
 
 #include "collectives/msccl/msccl_xml.hpp"
 #include "env/registry.hpp"
-#include "env/tuning/estimates/plan_costs.hpp"
+#include "env/tuning/plan_costs.hpp"
 #include "sim/tuners/synth_programs.hpp"
 #include "support/catch.hpp"
 #include "support/thrown.hpp"

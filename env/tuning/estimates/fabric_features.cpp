@@ -1,4 +1,4 @@
-#include "env/tuning/fabric_features.hpp"
+#include "env/tuning/estimates/fabric_features.hpp"
 
 #include <algorithm>
 #include <bit>

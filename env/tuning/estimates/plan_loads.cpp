@@ -1,4 +1,4 @@
-#include "env/tuning/estimates/plan_costs.hpp"
+#include "env/tuning/estimates/plan_loads.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/index.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
+#include "env/tuning/workload/workload.hpp"
 
 namespace cclgym {
 
@@ -82,23 +83,6 @@ PlanLoad PlanLoads::measure(CollectiveKind collective, const PlainConfig& config
     return {};
   }
   return load;
-}
-
-PlanCostTable::PlanCostTable(std::shared_ptr<const TuningSetup> setup)
-    : setup_(std::move(setup)), loads_(setup_->site) {}
-
-PlanCosts PlanCostTable::costs(CollectiveKind collective, const PlainConfig& config) {
-  if (const FrontSchedule* point = setup_->actions->synthesised(config)) {
-    return {.steps = point->steps, .rounds_per_chunk = point->rounds_per_chunk};
-  }
-  const CollectiveFront* front = setup_->actions->front(collective);
-  if (front == nullptr) return {};
-  PlainConfig own = config;
-  own.binding = 0;
-  const PlanLoad& load = loads_.load(collective, own);
-  const FrontSchedule& scale = front->points.front();
-  return {.steps = static_cast<int>(load.near_steps + load.far_steps),
-          .rounds_per_chunk = load.s_per_B * scale.rounds_per_chunk / scale.s_per_B};
 }
 
 }  // namespace cclgym
