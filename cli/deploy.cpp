@@ -44,38 +44,6 @@ struct Deployment {
   }
 };
 
-std::vector<std::string> labels_of(const Arguments& arguments) {
-  std::vector<std::string> labels;
-  if (!arguments.has("machine")) return labels;
-  for (const std::string_view label : split(arguments.text("machine"), ',')) {
-    labels.emplace_back(label);
-  }
-  if (labels.back().empty()) labels.pop_back();  // a comma at the end
-  return labels;
-}
-
-// The machines of a run or a policy file that --machine selects.
-std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(const ExportedPolicy& policy,
-                                                              std::vector<std::string> labels) {
-  const std::vector<std::string> known = machines_of_policy(policy.file);
-  if (labels.empty()) labels = known;
-  for (std::string& label : labels) {
-    const std::string* found = find_fabric_label(known, label);
-    if (found == nullptr) {
-      throw UserError(argument_location("machine"), unknown_name_message("machine", label, known));
-    }
-    label = *found;
-  }
-  std::vector<std::shared_ptr<const TuningSetup>> setups;
-  for (const std::string& label : labels) {
-    const auto trained = std::ranges::find_if(
-        policy.machines, [&](const auto& setup) { return setup->fabric_label == label; });
-    setups.push_back(trained != policy.machines.end() ? *trained
-                                                      : setup_of_label(policy.file, label));
-  }
-  return setups;
-}
-
 ExportedPolicy read_policy(const Arguments& arguments) {
   return read_policy_or_run(arguments.text("policy"), arguments.has("seed")
                                                           ? std::optional(arguments.text("seed"))
@@ -226,7 +194,7 @@ int deploy_programs(const Arguments& arguments, XmlDialect dialect, const std::s
                     "is for a release of NCCL, not for " + arguments.text("for"));
   }
   const ExportedPolicy policy = read_policy(arguments);
-  const auto setups = chosen_setups(policy, labels_of(arguments));
+  const auto setups = chosen_setups(policy, machine_labels(arguments));
   if (setups.size() != 1) {
     throw UserError(argument_location("for"),
                     "programs are for one machine; name it with --machine");
@@ -284,7 +252,7 @@ int deploy(const std::vector<std::string>& args) {
   Deployment deployment{
       .arguments = *arguments,
       .release = deployed_release(arguments->text("for"), argument_location("for")),
-      .labels = labels_of(*arguments)};
+      .labels = machine_labels(*arguments)};
   deployment.add(kDeployedPlugin, read_plugin());
   if (policy) add_policy(deployment);
   if (dispatch) add_dispatch(deployment);

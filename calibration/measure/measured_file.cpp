@@ -199,9 +199,13 @@ void read_config(const Reader& reader, Measurement& row) {
     row.tuner = algorithm.starts_with("nccl") ? "" : algorithm;
     return;
   }
-  Config config{.algorithm = algorithm};
+  // `calibrate nccl` writes the names of NCCL's tuner: nvls_tree.
+  const auto of_nccl = nccl_algorithm_of_csv(algorithm);
+  const std::string_view ours =
+      of_nccl ? kNcclAlgorithmNames[static_cast<std::size_t>(*of_nccl)].ours : "";
+  Config config{.algorithm = ours.empty() ? algorithm : std::string(ours)};
   try {
-    (void)AlgorithmLibrary::shipped().at(algorithm);
+    (void)AlgorithmLibrary::shipped().at(config.algorithm);
   } catch (const UserError& error) {
     reader.fail("algorithm", fmt::format("is not an algorithm of the library: {}", error.what()));
   }

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <fmt/core.h>
 
+#include "agents/export/deployed_setup.hpp"
 #include "cli/support/command.hpp"
 #include "core/files/text_file.hpp"
+#include "core/split.hpp"
 #include "core/version.hpp"
 
 namespace cclgym {
@@ -69,6 +71,37 @@ ExportedPolicy read_policy_or_run(const std::string& source,
   ExportedPolicy policy;
   policy.file = parse_policy(read_text_file(source, kMostPolicyBytes), source);
   return policy;
+}
+
+std::vector<std::string> machine_labels(const Arguments& arguments) {
+  std::vector<std::string> labels;
+  if (!arguments.has("machine")) return labels;
+  for (const std::string_view label : split(arguments.text("machine"), ',')) {
+    labels.emplace_back(label);
+  }
+  if (labels.back().empty()) labels.pop_back();  // a comma at the end
+  return labels;
+}
+
+std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(const ExportedPolicy& policy,
+                                                              std::vector<std::string> labels) {
+  const std::vector<std::string> known = machines_of_policy(policy.file);
+  if (labels.empty()) labels = known;
+  for (std::string& label : labels) {
+    const std::string* found = find_fabric_label(known, label);
+    if (found == nullptr) {
+      throw UserError(argument_location("machine"), unknown_name_message("machine", label, known));
+    }
+    label = *found;
+  }
+  std::vector<std::shared_ptr<const TuningSetup>> setups;
+  for (const std::string& label : labels) {
+    const auto trained = std::ranges::find_if(
+        policy.machines, [&](const auto& setup) { return setup->fabric_label == label; });
+    setups.push_back(trained != policy.machines.end() ? *trained
+                                                      : setup_of_label(policy.file, label));
+  }
+  return setups;
 }
 
 }  // namespace cclgym

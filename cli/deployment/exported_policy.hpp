@@ -8,6 +8,7 @@
 
 #include "agents/export/policy_export.hpp"
 #include "cli/support/agent_run.hpp"
+#include "cli/support/command.hpp"
 #include "core/options/option.hpp"
 #include "env/tuning/collective_tuning.hpp"
 
@@ -32,5 +33,12 @@ struct ExportedPolicy {
 /// --seed is an error.
 [[nodiscard]] ExportedPolicy read_policy_or_run(const std::string& source,
                                                 const std::optional<std::string>& seed);
+
+/// The labels of --machine, separated by commas; none if the option is not given.
+[[nodiscard]] std::vector<std::string> machine_labels(const Arguments& arguments);
+/// The machines of a run or a policy file with these labels (none: all). Throws UserError at
+/// --machine, with the nearest label.
+[[nodiscard]] std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(
+    const ExportedPolicy& policy, std::vector<std::string> labels);
 
 }  // namespace cclgym
