@@ -216,8 +216,10 @@ int deploy(const std::vector<std::string>& args) {
           .option("dispatch", "FILE", "dispatch table to deploy instead of a policy")
           .flag("constants", "fit the constants of NCCL's own model to the machine")
           .option(target_option(), "RELEASE")
-          .option("machine", "LABEL",
-                  "label of the machine to deploy for, or several: A,B [default: all]")
+          .option(
+              "machine", "LABEL",
+              "machine to deploy for, or several: A,B; labels of the policy or table, or fabric "
+              "files [default: all]")
           .option("times", "FILE",
                   "file with the kernel times of a job, which the policy sees as recent calls")
           .option(agent_seed_option(), "N")

@@ -83,23 +83,20 @@ std::vector<std::string> machine_labels(const Arguments& arguments) {
   return labels;
 }
 
-std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(const ExportedPolicy& policy,
-                                                              std::vector<std::string> labels) {
-  const std::vector<std::string> known = machines_of_policy(policy.file);
-  if (labels.empty()) labels = known;
-  for (std::string& label : labels) {
-    const std::string* found = find_fabric_label(known, label);
-    if (found == nullptr) {
-      throw UserError(argument_location("machine"), unknown_name_message("machine", label, known));
-    }
-    label = *found;
+std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(
+    const ExportedPolicy& policy, const std::vector<std::string>& labels) {
+  std::vector<NamedMachine> machines;
+  try {
+    machines = named_machines(machines_of_policy(policy.file), labels);
+  } catch (const UserError& error) {
+    throw UserError(argument_location("machine"), error.what());
   }
   std::vector<std::shared_ptr<const TuningSetup>> setups;
-  for (const std::string& label : labels) {
+  for (const NamedMachine& machine : machines) {
     const auto trained = std::ranges::find_if(
-        policy.machines, [&](const auto& setup) { return setup->fabric_label == label; });
+        policy.machines, [&](const auto& setup) { return setup->fabric_label == machine.label; });
     setups.push_back(trained != policy.machines.end() ? *trained
-                                                      : setup_of_label(policy.file, label));
+                                                      : setup_of_label(policy.file, machine));
   }
   return setups;
 }

@@ -36,9 +36,9 @@ struct ExportedPolicy {
 
 /// The labels of --machine, separated by commas; none if the option is not given.
 [[nodiscard]] std::vector<std::string> machine_labels(const Arguments& arguments);
-/// The machines of a run or a policy file with these labels (none: all). Throws UserError at
-/// --machine, with the nearest label.
+/// The machines of a run or a policy file that the labels name (named_machines). Throws UserError
+/// at --machine.
 [[nodiscard]] std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(
-    const ExportedPolicy& policy, std::vector<std::string> labels);
+    const ExportedPolicy& policy, const std::vector<std::string>& labels);
 
 }  // namespace cclgym
