@@ -226,6 +226,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
   if (std::filesystem::is_directory(source, error)) {
     const auto run = std::make_shared<const AgentRun>(load_agent_run(source));
     parts = parts_of(run->config);
+    print_warning(unfinished_text(*run, run->seeds));
     input = hash_of(*run);
     page.title = run->config.name;
     page.curves = read_learning_curves(source, run->config.seeds);

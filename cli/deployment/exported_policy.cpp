@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
+#include <span>
 
 #include "agents/export/deployed_setup.hpp"
 #include "cli/support/command.hpp"
@@ -45,13 +46,14 @@ ExportedPolicy export_policy(const AgentRun& run, const std::optional<std::strin
         read_integer(*seed_text, agent_seed_option(), argument_location("seed")));
   }
   const Checkpoint checkpoint = load_agent(run, seed);
+  print_warning(unfinished_text(run, std::span(&seed, 1)));
   ExportedPolicy policy;
   policy.weights = checkpoint.weights;
   std::string& provenance = policy.weights.provenance;
-  provenance +=
-      fmt::format("{}exported by cclgym {} from training {} ({}), seed {}, iteration {}\n",
-                  provenance.empty() || provenance.ends_with('\n') ? "" : "\n", program_version(),
-                  run.config.name, checkpoint.config_hash, seed, checkpoint.iteration);
+  provenance += fmt::format(
+      "{}exported by cclgym {} from training {} ({}), seed {}, iteration {} of {}\n",
+      provenance.empty() || provenance.ends_with('\n') ? "" : "\n", program_version(),
+      run.config.name, checkpoint.config_hash, seed, checkpoint.iteration, run.config.iterations());
   policy.machines = machines_of(run.config);
   for (const auto& machine : policy.machines) {
     const auto more = policy_rules(*machine->actions, machine->fabric_label);

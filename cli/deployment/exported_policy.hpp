@@ -26,7 +26,8 @@ struct ExportedPolicy {
 /// Record of the option --seed, the seed of the agent to use.
 [[nodiscard]] OptionSpec agent_seed_option();
 
-/// The agent of a training run; `seed` is the text of --seed, or nullopt for the first seed.
+/// The agent of a training run; `seed` is the text of --seed, or nullopt for the first seed. Warns
+/// if its training has not ended.
 [[nodiscard]] ExportedPolicy export_policy(const AgentRun& run,
                                            const std::optional<std::string>& seed);
 /// Exports the agent of a run if `source` is a folder; otherwise reads a policy file, for which
