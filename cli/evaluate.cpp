@@ -7,6 +7,7 @@
 #include "agents/baselines/registry.hpp"
 #include "agents/baselines/simple_policies.hpp"
 #include "agents/evaluation/evaluation.hpp"
+#include "agents/evaluation/nccl_choices.hpp"
 #include "agents/tasks/evaluation_tasks.hpp"
 #include "agents/training/learned_policy.hpp"
 #include "agents/trigger/retuning_policy.hpp"
@@ -305,16 +306,17 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
                     .fabric = part.setup->fabric_label,
                     .cost_model = part.setup->site->cost_model.label(),
                     .fronts = part.setup->actions->fronts()});
+    done.back().nccl = nccl_shares_text(nccl_shares(*part.setup, done.back().runs));
     csv += evaluation_csv(done.back(), csv.empty());
     choices += choices_text(done.back(), regimes) + "\n";
     if (quiet) continue;
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
     const std::size_t count = places[i].policies.size();
     const std::string points = break_points_text(done.back(), regimes);
-    print_out("{}: {} {} on {}, {} calls per seed\n{}{}\n{}", part.label, count,
+    print_out("{}: {} {} on {}, {} calls per seed\n{}{}{}\n{}", part.label, count,
               count == 1 ? "policy" : "policies", part.setup->fabric_label,
               done.back().runs.front().calls, evaluation_table(summaries),
-              decisions_text(summaries), points.empty() ? "" : points + "\n");
+              decisions_text(summaries), done.back().nccl, points.empty() ? "" : points + "\n");
   }
   if (!quiet) print_out("{}", dispatchers_text(policies));
   std::filesystem::create_directories(folder, error);
