@@ -85,6 +85,17 @@ void add_policy(Deployment& deployment) {
             ? fmt::format("; {} recorded calls, which gave the times of {} observed ones",
                           times.calls(), choices.recorded_calls)
             : ""));
+    std::string unasked;
+    for (const std::string& collective : collectives_of_policy(policy.file, setup->fabric_label)) {
+      if (nccl_collective_of(collective)) continue;
+      unasked += (unasked.empty() ? "" : ", ") + collective;
+    }
+    if (!unasked.empty()) {
+      deployment.said.push_back(
+          fmt::format("{}: the policy's choices for {} are not deployed: NCCL asks no tuner about "
+                      "it",
+                      setup->fabric_label, unasked));
+    }
     const int beyond = choices_not_offered(choices, *setup, deployment.release);
     if (beyond > 0) {
       deployment.said.push_back(

@@ -80,6 +80,16 @@ std::vector<std::string> machines_of_policy(const PolicyFile& policy) {
   return machines;
 }
 
+std::vector<std::string> collectives_of_policy(const PolicyFile& policy,
+                                               const std::string& machine) {
+  const std::string prefix = std::string(kMasks) + machine + "/";
+  std::vector<std::string> collectives;
+  for (const PolicyFileTable& table : policy.tables) {
+    if (table.name.starts_with(prefix)) collectives.push_back(table.name.substr(prefix.size()));
+  }
+  return collectives;
+}
+
 std::vector<NamedMachine> named_machines(const std::vector<std::string>& known,
                                          const std::vector<std::string>& wanted) {
   std::vector<NamedMachine> machines;
@@ -132,10 +142,8 @@ std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
     }
   }
   std::string collectives;
-  for (const PolicyFileTable& table : policy.tables) {
-    const std::string prefix = std::string(kMasks) + label + "/";
-    if (!table.name.starts_with(prefix)) continue;
-    collectives += (collectives.empty() ? "" : ", ") + scalar(table.name.substr(prefix.size()));
+  for (const std::string& collective : collectives_of_policy(policy, label)) {
+    collectives += (collectives.empty() ? "" : ", ") + scalar(collective);
   }
   static_cast<void>(fabric_of_label(machine.spec));  // its errors name the option
   if (collectives.empty()) {

@@ -15,6 +15,10 @@ namespace cclgym {
 /// Machines for which a policy has rules, in the order of the file.
 [[nodiscard]] std::vector<std::string> machines_of_policy(const PolicyFile& policy);
 
+/// Collectives for which a policy has rules on one of its machines.
+[[nodiscard]] std::vector<std::string> collectives_of_policy(const PolicyFile& policy,
+                                                             const std::string& machine);
+
 /// A machine that a user names, and its fabric.
 struct NamedMachine {
   std::string label;  ///< as in the policy or the table: "ndv4 servers=2", "two-islands"

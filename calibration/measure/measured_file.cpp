@@ -35,7 +35,8 @@ const std::vector<std::string>& known_columns() {
       "system",       "gpu",         "gpus_per_node", "ranks",         "nodes",
       "nccl_version", "config",      "collective",    "size_bytes",    "time_us_median",
       "time_us_min",  "time_us_max", "samples",       "source",        "algorithm",
-      "protocol",     "channels",    "in_place",      "segment_bytes", "openmpi_algorithm"};
+      "protocol",     "channels",    "in_place",      "segment_bytes", "openmpi_algorithm",
+      "round",        "role"};
   static const std::vector<std::string> all = [] {
     std::vector<std::string> both = names;
     for (const std::string& name : sweep_result_columns()) {

@@ -169,13 +169,19 @@ TEST_CASE("the rows of calibrate nccl have the names of NCCL's tuner",
           "[calibration][nccl-validation]") {
   const TemporaryFolder folder;
   const std::string path = folder / "m.csv";
+  // Rows of a validation have two more columns.
   write_text_file(path,
-                  "ranks,nodes,collective,size_bytes,algorithm,protocol,channels,time_us_median\n"
-                  "16,2,allreduce,1024,nvls_tree,Simple,4,10\n");
+                  "ranks,nodes,collective,size_bytes,algorithm,protocol,channels,round,role,"
+                  "time_us_median,extra\n"
+                  "16,2,allreduce,1024,nvls_tree,Simple,4,1,swept,10,\n"
+                  "16,2,allreduce,1024,policy,default,0,1,chosen,9,"
+                  "used_algorithm=tree;used_protocol=LL;used_channels=2\n");
   const auto rows = read_measured_file(path);
-  REQUIRE(rows.size() == 1);
+  REQUIRE(rows.size() == 2);
   REQUIRE(rows[0].named);
   CHECK(rows[0].named->algorithm == "nvls-tree");
+  REQUIRE(rows[1].named);
+  CHECK(rows[1].named->algorithm == "tree");
 }
 
 }  // namespace

@@ -94,6 +94,19 @@ TEST_CASE("a policy becomes a folder that a job can use", "[cli][deploy]") {
   CHECK(std::distance(begin(only), end(only)) == 3);  // nothing half-written is left
 }
 
+TEST_CASE("deploy names the collectives about which NCCL asks no tuner", "[cli][deploy]") {
+  const TemporaryFolder folder;
+  write_file(folder / "p.policy",
+             policy_for("ndv4", "stock-nccl, legal: nccl", 1, {}, "allreduce, alltoall"));
+  const Ended ended = run_program(
+      deploy({"--policy", "p.policy", "--for", "nccl-2.30", "-o", "out"}), folder.path());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(ended.out,
+                 "ndv4: the policy's choices for alltoall are not deployed: NCCL asks no tuner"));
+  CHECK_FALSE(contains(ended.out, "first choice"));
+}
+
 TEST_CASE("deploy refuses invalid requests, and then writes nothing", "[cli][deploy]") {
   const TemporaryFolder folder;
   write_file(folder / "p.policy", policy_for("{name: ring, gpus: 4}", "stock-nccl", 1));
