@@ -13,7 +13,7 @@ namespace cclgym {
 
 namespace {
 
-// What NCCL offers in the environment; nullopt if that is not known.
+// NCCL's offer in the environment; nullopt if it is not known.
 std::optional<NcclOffer> offer_of(const TuningSetup& setup) {
   const TuningActions::Options& options = setup.actions->options();
   if (options.profile != ActionProfile::StockNccl && options.profile != ActionProfile::Nccl230) {
