@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -222,7 +223,10 @@ std::unique_ptr<NcclTeam> team_of(const OptionTexts& texts, TeamPeers& peers, co
   return team;
 }
 
-int serve_cells(const OptionTexts& texts, TeamPeers& peers) {
+// Ends this process, and its peers, with an exit code.
+using GiveUp = std::function<void(int code)>;
+
+int serve_cells(const OptionTexts& texts, TeamPeers& peers, const GiveUp& give_up) {
   const OptionSpec& timeout = find_option(nccl_worker_options(), "timeout");
   Watchdog watchdog(read_time_s(texts.at("timeout"), timeout));
   watchdog.busy("starting");
@@ -240,12 +244,19 @@ int serve_cells(const OptionTexts& texts, TeamPeers& peers) {
     (void)log.decisions(false);  // skips the first calls' decisions
     std::cout << environment_line(kWorker, environment) << std::endl;
   }
-  const int code = serve_together(peers, std::cin, std::cout, [&](const WorkerRequest& request) {
-    return measure(*team, peers, watchdog, log, request);
-  });
+  int code = 1;
+  try {
+    code = serve_together(peers, std::cin, std::cout, [&](const WorkerRequest& request) {
+      return measure(*team, peers, watchdog, log, request);
+    });
+  } catch (const std::exception& error) {
+    // Thrown by processes other than the first, which answers with its errors.
+    std::cerr << fmt::format("cclgym-nccl-worker: process {}: {}", peers.process(), error.what())
+              << std::endl;
+  }
   // After an error, kernels may wait for each other forever, and destructors for the kernels.
-  if (code != 0 && peers.alone()) std::_Exit(code);
-  if (code == 0) watchdog.busy("ending");
+  if (code != 0) give_up(code);
+  watchdog.busy("ending");
   return code;
 }
 
@@ -254,23 +265,22 @@ int measure_cells(const std::vector<std::string>& arguments) {
   const OptionTexts texts = read_nccl_worker_arguments(arguments);
   if (!launched_rank()) {
     TeamPeers alone;
-    return serve_cells(texts, alone);
+    return serve_cells(texts, alone, [](int code) { std::_Exit(code); });
   }
   const std::unique_ptr<RankLink> link = open_rank_link(arguments);
   TeamPeers peers(*link);
-  int code = 1;
   try {
-    code = serve_cells(texts, peers);
+    (void)serve_cells(texts, peers, [&link](int code) { link->abort(code); });
   } catch (const UserError& error) {
     // Thrown by all processes; one line is enough.
     if (peers.first()) std::cout << refused_line(kWorker, error.what()) << std::endl;
     link->finish();
     return kRefused;
   } catch (const std::exception& error) {
-    std::cerr << fmt::format("cclgym-nccl-worker: process {}: {}\n", peers.process(), error.what());
+    std::cerr << fmt::format("cclgym-nccl-worker: process {}: {}", peers.process(), error.what())
+              << std::endl;
+    link->abort(1);  // the other processes may wait in a call that never ends
   }
-  // The other processes may wait in a call that never ends.
-  if (code != 0) link->abort(code);
   link->finish();
   return 0;
 }
