@@ -6,6 +6,7 @@
 #include "calibration/cuda/cuda_cells.hpp"
 #include "calibration/cuda/nccl/nccl_cells.hpp"
 #include "cli/support/command.hpp"
+#include "cli/support/gpu_options.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/mpi_options.hpp"
 #include "cli/support/print.hpp"
@@ -20,35 +21,21 @@ const std::vector<std::string>& backend_names() {
   return names;
 }
 
-// All except --timeout, which every sweep has.
-void add_options(ArgumentReader& reader, const std::vector<OptionSpec>& specs) {
-  for (const OptionSpec& spec : specs) {
-    if (spec.name != "timeout") reader.option(spec, "V");
-  }
-}
-
-OptionTexts texts_of(const Arguments& arguments, const std::vector<OptionSpec>& specs) {
-  OptionTexts texts;
-  for (const OptionSpec& spec : specs) {
-    if (arguments.has(spec.name)) texts[spec.name] = arguments.text(spec.name);
-  }
-  return texts;
-}
-
 void add_backend_options(ArgumentReader& reader, const std::string& backend) {
   if (backend == "mpi") add_mpi_options(reader);
-  if (backend == "cuda") add_options(reader, cuda_cell_options());
+  if (backend == "cuda") add_record_options(reader, cuda_cell_options());
   if (backend != "nccl") return;
   add_launch_options(reader);
-  add_options(reader, nccl_cell_options());
-  add_options(reader, nccl_worker_options());
+  add_record_options(reader, nccl_cell_options());
+  add_record_options(reader, nccl_worker_options());
 }
 
 MeasurementBackend backend_of(const std::string& name, const Arguments& arguments) {
   if (name == "mpi") return mpi_backend(mpi_sweep(arguments), mpi_launch(arguments));
-  if (name == "cuda") return cuda_backend(texts_of(arguments, cuda_cell_options()));
-  return nccl_backend(texts_of(arguments, nccl_cell_options()),
-                      texts_of(arguments, nccl_worker_options()), system_option(arguments, "nccl"),
+  if (name == "cuda") return cuda_backend(record_texts(arguments, cuda_cell_options()));
+  return nccl_backend(record_texts(arguments, nccl_cell_options()),
+                      record_texts(arguments, nccl_worker_options()),
+                      system_option(arguments, "nccl"),
                       arguments.has("launch") ? mpi_launch(arguments) : std::vector<std::string>{});
 }
 

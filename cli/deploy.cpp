@@ -44,38 +44,6 @@ struct Deployment {
   }
 };
 
-std::vector<std::string> labels_of(const Arguments& arguments) {
-  std::vector<std::string> labels;
-  if (!arguments.has("machine")) return labels;
-  for (const std::string_view label : split(arguments.text("machine"), ',')) {
-    labels.emplace_back(label);
-  }
-  if (labels.back().empty()) labels.pop_back();  // a comma at the end
-  return labels;
-}
-
-// The machines of a run or a policy file that --machine selects.
-std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(const ExportedPolicy& policy,
-                                                              std::vector<std::string> labels) {
-  const std::vector<std::string> known = machines_of_policy(policy.file);
-  if (labels.empty()) labels = known;
-  for (std::string& label : labels) {
-    const std::string* found = find_fabric_label(known, label);
-    if (found == nullptr) {
-      throw UserError(argument_location("machine"), unknown_name_message("machine", label, known));
-    }
-    label = *found;
-  }
-  std::vector<std::shared_ptr<const TuningSetup>> setups;
-  for (const std::string& label : labels) {
-    const auto trained = std::ranges::find_if(
-        policy.machines, [&](const auto& setup) { return setup->fabric_label == label; });
-    setups.push_back(trained != policy.machines.end() ? *trained
-                                                      : setup_of_label(policy.file, label));
-  }
-  return setups;
-}
-
 ExportedPolicy read_policy(const Arguments& arguments) {
   return read_policy_or_run(arguments.text("policy"), arguments.has("seed")
                                                           ? std::optional(arguments.text("seed"))
@@ -117,6 +85,17 @@ void add_policy(Deployment& deployment) {
             ? fmt::format("; {} recorded calls, which gave the times of {} observed ones",
                           times.calls(), choices.recorded_calls)
             : ""));
+    std::string unasked;
+    for (const std::string& collective : collectives_of_policy(policy.file, setup->fabric_label)) {
+      if (nccl_collective_of(collective)) continue;
+      unasked += (unasked.empty() ? "" : ", ") + collective;
+    }
+    if (!unasked.empty()) {
+      deployment.said.push_back(
+          fmt::format("{}: the policy's choices for {} are not deployed: NCCL asks no tuner about "
+                      "it",
+                      setup->fabric_label, unasked));
+    }
     const int beyond = choices_not_offered(choices, *setup, deployment.release);
     if (beyond > 0) {
       deployment.said.push_back(
@@ -226,7 +205,7 @@ int deploy_programs(const Arguments& arguments, XmlDialect dialect, const std::s
                     "is for a release of NCCL, not for " + arguments.text("for"));
   }
   const ExportedPolicy policy = read_policy(arguments);
-  const auto setups = chosen_setups(policy, labels_of(arguments));
+  const auto setups = chosen_setups(policy, machine_labels(arguments));
   if (setups.size() != 1) {
     throw UserError(argument_location("for"),
                     "programs are for one machine; name it with --machine");
@@ -248,8 +227,10 @@ int deploy(const std::vector<std::string>& args) {
           .option("dispatch", "FILE", "dispatch table to deploy instead of a policy")
           .flag("constants", "fit the constants of NCCL's own model to the machine")
           .option(target_option(), "RELEASE")
-          .option("machine", "LABEL",
-                  "label of the machine to deploy for, or several: A,B [default: all]")
+          .option(
+              "machine", "LABEL",
+              "machine to deploy for, or several: A,B; labels of the policy or table, or fabric "
+              "files [default: all]")
           .option("times", "FILE",
                   "file with the kernel times of a job, which the policy sees as recent calls")
           .option(agent_seed_option(), "N")
@@ -284,7 +265,7 @@ int deploy(const std::vector<std::string>& args) {
   Deployment deployment{
       .arguments = *arguments,
       .release = deployed_release(arguments->text("for"), argument_location("for")),
-      .labels = labels_of(*arguments)};
+      .labels = machine_labels(*arguments)};
   deployment.add(kDeployedPlugin, read_plugin());
   if (policy) add_policy(deployment);
   if (dispatch) add_dispatch(deployment);

@@ -8,6 +8,7 @@
 #include "agents/baselines/registry.hpp"
 #include "agents/baselines/simple_policies.hpp"
 #include "agents/evaluation/evaluation.hpp"
+#include "agents/evaluation/nccl_choices.hpp"
 #include "agents/tasks/evaluation_tasks.hpp"
 #include "agents/training/learned_policy.hpp"
 #include "agents/trigger/detector_table.hpp"
@@ -247,6 +248,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
   if (std::filesystem::is_directory(source, error)) {
     const auto run = std::make_shared<const AgentRun>(load_agent_run(source));
     parts = parts_of(run->config);
+    print_warning(unfinished_text(*run, run->seeds));
     input = hash_of(*run);
     page.title = run->config.name;
     page.curves = read_learning_curves(source, run->config.seeds);
@@ -326,16 +328,17 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
                     .fabric = part.setup->fabric_label,
                     .cost_model = part.setup->site->cost_model.label(),
                     .fronts = part.setup->actions->fronts()});
+    done.back().nccl = nccl_shares_text(nccl_shares(*part.setup, done.back().runs));
     csv += evaluation_csv(done.back(), csv.empty());
     choices += choices_text(done.back(), regimes) + "\n";
     if (quiet) continue;
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
     const std::size_t count = places[i].policies.size();
     const std::string points = break_points_text(done.back(), regimes);
-    print_out("{}: {} {} on {}, {} calls per seed\n{}{}\n{}", part.label, count,
+    print_out("{}: {} {} on {}, {} calls per seed\n{}{}{}\n{}", part.label, count,
               count == 1 ? "policy" : "policies", part.setup->fabric_label,
               done.back().runs.front().calls, evaluation_table(summaries),
-              decisions_text(summaries), points.empty() ? "" : points + "\n");
+              decisions_text(summaries), done.back().nccl, points.empty() ? "" : points + "\n");
   }
   if (!quiet) print_out("{}{}", detectors, dispatchers_text(policies));
   std::filesystem::create_directories(folder, error);

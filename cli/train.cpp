@@ -1,4 +1,5 @@
 // cclgym train: trains the agents of a training file, one per seed.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fmt/core.h>
@@ -113,6 +114,14 @@ void check_folders(const TrainConfig& config, const std::vector<std::uint64_t>& 
     throw UserError(quoted(folder, 200) +
                     ": has the agents to train further; choose another folder with --out");
   }
+  // train.yaml is that of all agents of the folder.
+  for (const std::uint64_t other : trained_seeds(folder)) {
+    if (std::ranges::find(seeds, other) != seeds.end()) continue;
+    const std::string kept = checkpoint_path(folder, other);
+    if (load_checkpoint(kept).config_hash == config.hash()) continue;
+    throw UserError(quoted(kept, 200) +
+                    ": belongs to another training; choose another folder with --out");
+  }
   for (const std::uint64_t seed : seeds) {
     if (!config.start_from.empty()) {
       const std::string own = checkpoint_path(config.start_from, seed);
@@ -165,17 +174,21 @@ void print_warnings(const TrainConfig& config) {
   for (const std::string& text : config.warnings) print_warning(text);
 }
 
-// Makes the folder and writes the training file there.
-void begin_folder(const Training& training) {
+// Makes the folder, which another training may hold, and writes the training file there.
+std::unique_ptr<FolderLock> begin_folder(const Training& training, bool fresh) {
   const std::string& folder = training.folder;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
+  auto lock = std::make_unique<FolderLock>(folder);
+  // A training that held the folder until now may have written to it.
+  check_folders(training.config, training.seeds, folder, fresh);
   write_text_file(folder + "/train.yaml", training.config.text);
   // Relative paths in train.yaml start at the folder of this path.
   write_text_file(
       folder + "/train.source",
       std::filesystem::absolute(training.config.file, error).lexically_normal().string());
+  return lock;
 }
 
 // Trains in this process, seed by seed.
@@ -278,8 +291,7 @@ int train(const std::vector<std::string>& args, TaskPlace* place) {
   std::vector<std::unique_ptr<FolderLock>> locks;
   for (const Training& training : trainings) {
     if (!quiet) print_warnings(training.config);
-    begin_folder(training);
-    locks.push_back(std::make_unique<FolderLock>(training.folder));
+    locks.push_back(begin_folder(training, arguments->has("fresh")));
     if (!arguments->has("fresh")) continue;
     for (const std::uint64_t seed : training.seeds) remove_agent(training.folder, seed);
   }

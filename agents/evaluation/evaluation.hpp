@@ -124,6 +124,8 @@ struct EvaluatedPart {
   std::string fabric{};                   ///< label of the fabric: "ndv4 servers=2"
   std::string cost_model{};               ///< CostModel::label(): "hockney (no set for MI250X)"
   std::vector<CollectiveFront> fronts{};  ///< synthesised fronts among the actions, by collective
+  std::string
+      nccl{};  ///< lines about choices that NCCL cannot make (nccl_shares_text); may be empty
 };
 
 /// CSV with one line per cell, policy and seed.

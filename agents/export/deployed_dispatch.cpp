@@ -33,20 +33,13 @@ std::string line_of(const ConfigChoice& choice, const SourceLocation& where, boo
                      lower_case(to_string(config.protocol)), config.channels);
 }
 
-std::vector<std::string> labels_of(const DispatchTable& table,
-                                   const std::vector<std::string>& wanted) {
+std::vector<NamedMachine> machines_of(const DispatchTable& table,
+                                      const std::vector<std::string>& wanted) {
   std::vector<std::string> known;
   for (const DispatchBlock& block : table.blocks) {
     if (find_fabric_label(known, block.fabric) == nullptr) known.push_back(block.fabric);
   }
-  if (wanted.empty()) return known;
-  std::vector<std::string> labels;
-  for (const std::string& label : wanted) {
-    const std::string* found = find_fabric_label(known, label);
-    if (found == nullptr) throw UserError(unknown_name_message("machine", label, known));
-    labels.push_back(*found);
-  }
-  return labels;
+  return named_machines(known, wanted);
 }
 
 }  // namespace
@@ -56,8 +49,8 @@ TunerCsv dispatch_csv(const DispatchTable& table, const std::vector<std::string>
   TunerCsv csv;
   csv.text = "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
   std::map<std::pair<int, int>, std::string> machines;
-  for (const std::string& label : labels_of(table, labels)) {
-    const auto fabric = make_fabric(fabric_of_label(label));
+  for (const auto& [label, spec] : machines_of(table, labels)) {
+    const auto fabric = make_fabric(fabric_of_label(spec));
     const auto [other, added] =
         machines.emplace(std::pair(fabric->ranks(), fabric->servers()), label);
     if (!added) {
@@ -66,8 +59,8 @@ TunerCsv dispatch_csv(const DispatchTable& table, const std::vector<std::string>
           other->second, label));
     }
     csv.text += "# " + label + "\n";
-    const auto line = [&](std::string_view collective, std::uint64_t from, std::uint64_t to,
-                          const std::string& choice) {
+    const auto line = [&csv, &fabric](std::string_view collective, std::uint64_t from,
+                                      std::uint64_t to, const std::string& choice) {
       csv.text += fmt::format("{},{},{},{},{},{}\n", collective, from, to, choice,
                               fabric->servers(), fabric->ranks());
       ++csv.lines;

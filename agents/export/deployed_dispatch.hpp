@@ -9,7 +9,7 @@
 
 namespace cclgym {
 
-/// Lines for the blocks of the machines with these labels (empty: all machines of the table); a
+/// Lines for the blocks of the machines that `labels` name (named_machines; empty: all); a
 /// range ends at the first byte of the next range. If the fallback is a configuration, it becomes
 /// the last lines of the collectives it supports; NCCL's own choice needs no line. Collectives that
 /// NCCL does not pass to its tuner are counted as left out.

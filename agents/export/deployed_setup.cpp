@@ -1,6 +1,7 @@
 #include "agents/export/deployed_setup.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 
 #include "core/error.hpp"
@@ -29,21 +30,34 @@ std::string scalar(std::string_view text) {
   return quoted_text + "'";
 }
 
+// The part of a label that names the fabric, which is a word or the path of a file.
+std::string_view name_in(std::string_view label) {
+  for (const std::string_view end : {".yaml", ".yml"}) {
+    const std::size_t at = label.find(end);
+    if (at == std::string_view::npos) continue;
+    const std::string_view name = label.substr(0, at + end.size());
+    if (name.size() == label.size() || label[name.size()] == ' ') return name;
+  }
+  return label.substr(0, label.find(' '));
+}
+
 // Label of a fabric as a YAML mapping: "{name: 'ndv4', 'servers': '2'}".
 std::string fabric_yaml(std::string_view label) {
-  std::string yaml;
-  for (const std::string& word : words_of(label, ' ')) {
+  const std::string_view name = name_in(label);
+  if (name.empty()) throw UserError("the machine has no name");
+  // Otherwise the path would be taken from the folder of the label.
+  std::string yaml =
+      "{name: " +
+      scalar(is_fabric_file(name) ? std::filesystem::absolute(name).string() : std::string(name));
+  for (const std::string& word : words_of(label.substr(name.size()), ' ')) {
     const std::size_t equals = word.find('=');
-    if (yaml.empty()) {
-      yaml = "{name: " + scalar(word);
-    } else if (equals == std::string::npos) {
+    if (equals == std::string::npos) {
       throw UserError("machine " + quoted(label) + ": " + quoted(word) +
                       " is not of the form NAME=VALUE");
     } else {
       yaml += ", " + word.substr(0, equals) + ": " + scalar(word.substr(equals + 1));
     }
   }
-  if (yaml.empty()) throw UserError("the machine has no name");
   return yaml + "}";
 }
 
@@ -66,13 +80,48 @@ std::vector<std::string> machines_of_policy(const PolicyFile& policy) {
   return machines;
 }
 
+std::vector<std::string> collectives_of_policy(const PolicyFile& policy,
+                                               const std::string& machine) {
+  const std::string prefix = std::string(kMasks) + machine + "/";
+  std::vector<std::string> collectives;
+  for (const PolicyFileTable& table : policy.tables) {
+    if (table.name.starts_with(prefix)) collectives.push_back(table.name.substr(prefix.size()));
+  }
+  return collectives;
+}
+
+std::vector<NamedMachine> named_machines(const std::vector<std::string>& known,
+                                         const std::vector<std::string>& wanted) {
+  std::vector<NamedMachine> machines;
+  for (const std::string& spec : wanted.empty() ? known : wanted) {
+    std::string label = spec;
+    const std::string* found = find_fabric_label(known, spec);
+    if (found == nullptr && is_fabric_file(name_in(spec))) {
+      const FabricSpec file = fabric_of_label(spec);
+      label = fabric_label(file, *make_fabric(file));
+      found = find_fabric_label(known, label);
+    }
+    if (found == nullptr) throw UserError(unknown_name_message("machine", label, known));
+    machines.push_back({*found, label == spec ? *found : spec});
+  }
+  return machines;
+}
+
 FabricSpec fabric_of_label(std::string_view label) {
+  const std::string_view name = name_in(label);
+  if (!name.empty() && !is_fabric_file(name) && find_fabric_info(name) == nullptr) {
+    std::vector<std::string> shipped;
+    for (const FabricInfo& info : fabric_infos()) shipped.push_back(info.name);
+    throw UserError(unknown_name_message("fabric", name, shipped) +
+                    "; if it is that of a fabric file, give the file as --machine FILE.yaml");
+  }
   return read_fabric_spec(parse_yaml(fabric_yaml(label), "machine " + quoted(label)));
 }
 
 std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
-                                                  const std::string& label,
+                                                  const NamedMachine& machine,
                                                   const std::string& cost_model) {
+  const std::string& label = machine.label;
   const PolicyFileText* profile = policy.text("action_profile");
   if (profile == nullptr || profile->text.empty()) {
     throw UserError("the policy was not trained in CollectiveTuning-v0");
@@ -94,19 +143,18 @@ std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
     }
   }
   std::string collectives;
-  for (const PolicyFileTable& table : policy.tables) {
-    const std::string prefix = std::string(kMasks) + label + "/";
-    if (!table.name.starts_with(prefix)) continue;
-    collectives += (collectives.empty() ? "" : ", ") + scalar(table.name.substr(prefix.size()));
+  for (const std::string& collective : collectives_of_policy(policy, label)) {
+    collectives += (collectives.empty() ? "" : ", ") + scalar(collective);
   }
+  static_cast<void>(fabric_of_label(machine.spec));  // its errors name the option
   if (collectives.empty()) {
     throw UserError(unknown_name_message("machine", label, machines_of_policy(policy)));
   }
   return read_tuning_setup(parse_yaml(
       fmt::format("{{fabric: {}, cost_model: {}, actions: {}, window: {}, tuners: [{}],\n"
                   " workload: {{name: sweep, collectives: [{}], sizes: 1MiB}}}}",
-                  fabric_yaml(label), scalar(cost_model), scalar(profile->text), window, tuners,
-                  collectives),
+                  fabric_yaml(machine.spec), scalar(cost_model), scalar(profile->text), window,
+                  tuners, collectives),
       "machine " + quoted(label)));
 }
 

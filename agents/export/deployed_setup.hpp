@@ -15,15 +15,32 @@ namespace cclgym {
 /// Machines for which a policy has rules, in the order of the file.
 [[nodiscard]] std::vector<std::string> machines_of_policy(const PolicyFile& policy);
 
-/// Fabric of a label: "ndv4 servers=2", "my-fabric.yaml". Throws UserError if there is no such
-/// fabric.
+/// Collectives for which a policy has rules on one of its machines.
+[[nodiscard]] std::vector<std::string> collectives_of_policy(const PolicyFile& policy,
+                                                             const std::string& machine);
+
+/// A machine that a user names, and its fabric.
+struct NamedMachine {
+  std::string label;  ///< as in the policy or the table: "ndv4 servers=2", "two-islands"
+  std::string spec;   ///< as the user names it; the path of a fabric file in place of its name
+};
+
+/// The machines among `known` that `wanted` names (none: all), by their labels or, if they are
+/// fabric files, by their paths ("my/two-islands.yaml", whose label has the name that the file
+/// states). Throws UserError with the nearest label, or that of load_fabric.
+[[nodiscard]] std::vector<NamedMachine> named_machines(const std::vector<std::string>& known,
+                                                       const std::vector<std::string>& wanted);
+
+/// Fabric of a label or of NamedMachine::spec: "ndv4 servers=2", "my/fabric.yaml", a path being
+/// relative to the current folder. Throws UserError if there is no such fabric; for a name that is
+/// not shipped, the message says how to name the file.
 [[nodiscard]] FabricSpec fabric_of_label(std::string_view label);
 
-/// The environment in which a policy was trained, on the machine with this label, with a parameter
-/// set ("auto": the fabric's own; a file: an absolute path) and without noise. The policy file
-/// gives window, tuners, profile and collectives. Throws UserError if the file is for another
+/// The environment in which a policy was trained, on one of its machines, with a parameter set
+/// ("auto": the fabric's own; a file: an absolute path) and without noise. The policy file gives
+/// window, tuners, profile and collectives. Throws UserError if the file is for another
 /// environment.
 [[nodiscard]] std::shared_ptr<const TuningSetup> setup_of_label(
-    const PolicyFile& policy, const std::string& label, const std::string& cost_model = "auto");
+    const PolicyFile& policy, const NamedMachine& machine, const std::string& cost_model = "auto");
 
 }  // namespace cclgym

@@ -74,14 +74,19 @@ MeasurementBackend nccl_backend(const OptionTexts& cells, const OptionTexts& wor
   }
   const CellTable table = nccl_cells(cells);
   backend.plan = [table, system](const TextMap& environment) {
-    const std::string nodes = said(environment, "nodes");
-    return plan_of(table, {{"system", system},
-                           {"gpu", said(environment, "device")},
-                           {"ranks", said(environment, "ranks")},
-                           {"nodes", nodes.empty() ? "1" : nodes},
-                           {"nccl_version", said(environment, "nccl")}});
+    return plan_of(table, nccl_fixed_columns(environment, system));
   };
   return backend;
+}
+
+std::vector<std::pair<std::string, std::string>> nccl_fixed_columns(const TextMap& environment,
+                                                                    const std::string& system) {
+  const std::string nodes = said(environment, "nodes");
+  return {{"system", system},
+          {"gpu", said(environment, "device")},
+          {"ranks", said(environment, "ranks")},
+          {"nodes", nodes.empty() ? "1" : nodes},
+          {"nccl_version", said(environment, "nccl")}};
 }
 
 }  // namespace cclgym

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "calibration/cuda/cell_table.hpp"
@@ -19,5 +20,10 @@ namespace cclgym {
 [[nodiscard]] MeasurementBackend nccl_backend(const OptionTexts& cells, const OptionTexts& worker,
                                               const std::string& system,
                                               const std::vector<std::string>& launch);
+
+/// Columns that are equal in all rows of a backend nccl, and their values: system, gpu, ranks,
+/// nodes and nccl_version.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> nccl_fixed_columns(
+    const TextMap& environment, const std::string& system);
 
 }  // namespace cclgym

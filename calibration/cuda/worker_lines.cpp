@@ -73,6 +73,15 @@ std::string refused_line(const std::string& worker, const std::string& why) {
   return dump(json{{"worker", worker}, {"refused", why}});
 }
 
+std::string request_line(const WorkerRequest& request) {
+  return dump(json{{"id", request.id},
+                   {"warmup", request.warmup},
+                   {"repeats", request.repeats},
+                   {"cell", request.cell}});
+}
+
+WorkerRequest parse_request(const std::string& line) { return read_request(json::parse(line)); }
+
 int serve(std::istream& requests, std::ostream& answers,
           const std::function<WorkerAnswer(const WorkerRequest&)>& measure) {
   for (std::string line; std::getline(requests, line);) {
@@ -81,7 +90,7 @@ int serve(std::istream& requests, std::ostream& answers,
     json answer;
     int code = 0;
     try {
-      request = read_request(json::parse(line));
+      request = parse_request(line);
       answer = answer_to(request, measure);
     } catch (const CellRefused& why) {
       answer = json{{"id", request.id}, {"refused", why.what()}};

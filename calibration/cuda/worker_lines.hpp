@@ -45,6 +45,10 @@ using Environment = std::map<std::string, std::string>;
 /// The line of a worker that cannot start: {"worker":NAME,"refused":WHY}.
 [[nodiscard]] std::string refused_line(const std::string& worker, const std::string& why);
 
+/// A request as one line, and the inverse. Throws std::exception if it is not one.
+[[nodiscard]] std::string request_line(const WorkerRequest& request);
+[[nodiscard]] WorkerRequest parse_request(const std::string& line);
+
 /// Answers requests line by line until the input ends: {"id":…,"samples_s":[…],"extra":{…}}, or
 /// "refused" for CellRefused. Any other exception is answered with "error" and ends the worker,
 /// because a device that failed once cannot be trusted. Returns the exit code: 0, or 1 after an

@@ -58,7 +58,7 @@ LoopPolicy::LoopPolicy(const PolicyFile& file, const LoopPolicySpec& spec, int r
   }
   const std::string label = machine_label(file, spec, ranks);
   try {
-    setup_ = setup_of_label(file, label, spec.cost_model);
+    setup_ = setup_of_label(file, {label, label}, spec.cost_model);
   } catch (const UserError& error) {
     throw UserError(spec.cost_model_where, error.what());
   }

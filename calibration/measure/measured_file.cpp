@@ -35,7 +35,8 @@ const std::vector<std::string>& known_columns() {
       "system",       "gpu",         "gpus_per_node", "ranks",         "nodes",
       "nccl_version", "config",      "collective",    "size_bytes",    "time_us_median",
       "time_us_min",  "time_us_max", "samples",       "source",        "algorithm",
-      "protocol",     "channels",    "in_place",      "segment_bytes", "openmpi_algorithm"};
+      "protocol",     "channels",    "in_place",      "segment_bytes", "openmpi_algorithm",
+      "round",        "role"};
   static const std::vector<std::string> all = [] {
     std::vector<std::string> both = names;
     for (const std::string& name : sweep_result_columns()) {
@@ -199,9 +200,13 @@ void read_config(const Reader& reader, Measurement& row) {
     row.tuner = algorithm.starts_with("nccl") ? "" : algorithm;
     return;
   }
-  Config config{.algorithm = algorithm};
+  // `calibrate nccl` writes the names of NCCL's tuner: nvls_tree.
+  const auto of_nccl = nccl_algorithm_of_csv(algorithm);
+  const std::string_view ours =
+      of_nccl ? kNcclAlgorithmNames[static_cast<std::size_t>(*of_nccl)].ours : "";
+  Config config{.algorithm = ours.empty() ? algorithm : std::string(ours)};
   try {
-    (void)AlgorithmLibrary::shipped().at(algorithm);
+    (void)AlgorithmLibrary::shipped().at(config.algorithm);
   } catch (const UserError& error) {
     reader.fail("algorithm", fmt::format("is not an algorithm of the library: {}", error.what()));
   }

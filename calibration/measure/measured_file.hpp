@@ -49,7 +49,8 @@ struct MeasuredFileContext {
 /// CSV has a header line with the columns ranks, collective, size_bytes and time_us_median, and
 /// may have system, gpu, gpus_per_node, nodes, nccl_version, config, time_us_min, time_us_max,
 /// samples, source, algorithm (the library's, "openmpi-default" or empty), protocol, channels,
-/// segment_bytes and the other columns of `cclgym calibrate` (sweep.hpp), in any order. Rows whose
+/// segment_bytes and the other columns of `cclgym calibrate` (sweep.hpp) and `validate` (round,
+/// role), in any order. Rows whose
 /// status is not "ok" or that are in place are left out. A row in which a policy chose ("policy")
 /// has the configuration that NCCL logged (used_algorithm, used_protocol and used_channels in the
 /// column extra), and is left out without it. Sizes are in bytes, times in microseconds, both plain

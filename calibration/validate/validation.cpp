@@ -1,112 +1,18 @@
 #include "calibration/validate/validation.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <fmt/format.h>
 #include <map>
-#include <set>
 
-#include "calibration/measure/measured_file.hpp"
+#include "calibration/validate/validation_rows.hpp"
 #include "core/error.hpp"
-#include "core/files/csv.hpp"
-#include "core/files/text_file.hpp"
 #include "core/random.hpp"
-#include "core/units.hpp"
 
 namespace cclgym {
 
 namespace {
 
 constexpr int kResamples = 2000;
-
-// Medians of one call, by configuration and round.
-struct CallRows {
-  std::map<std::string, std::map<int, double>> times_s;
-  std::string chosen;
-  std::string by_default;
-  std::string swept;
-};
-using CallKey = std::pair<CollectiveKind, std::uint64_t>;
-
-// Names of ValidationCall's configurations in the column `role`.
-constexpr std::array<std::pair<std::string_view, std::string CallRows::*>, 3> kRoles{
-    {{"chosen", &CallRows::chosen},
-     {"default", &CallRows::by_default},
-     {"swept", &CallRows::swept}}};
-constexpr std::string_view kNoRole = "other";
-
-// Notes the roles of the configuration; false if one of them is unknown.
-bool take_roles(CallRows& call, std::string_view roles, const std::string& config) {
-  if (roles == kNoRole) return true;
-  while (true) {
-    const std::size_t plus = std::min(roles.find('+'), roles.size());
-    const auto* const role =
-        std::ranges::find(kRoles, roles.substr(0, plus), [](const auto& one) { return one.first; });
-    if (role == kRoles.end()) return false;
-    call.*(role->second) = config;
-    if (plus == roles.size()) return true;
-    roles.remove_prefix(plus + 1);
-  }
-}
-
-std::map<CallKey, CallRows> rows_of(const std::string& path) {
-  constexpr std::size_t kLargestFile = std::size_t{1} << 30;
-  const std::string text = read_text_file(path, kLargestFile);
-  std::map<std::string, std::size_t> columns;
-  std::map<CallKey, CallRows> calls;
-  std::size_t number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const CsvLine line(std::string_view(text).substr(begin, end - begin), path, ++number);
-    begin = end + 1;
-    const auto field = [&](const std::string& name) {
-      std::string value;
-      line.read(columns.at(name), name, value);
-      return value;
-    };
-    if (number == 1) {
-      for (std::size_t i = 0; i < line.size(); ++i) {
-        std::string name;
-        line.read(i, "name", name);
-        columns[name] = i;
-      }
-      for (const char* const name : {"collective", "size_bytes", "algorithm", "segment_bytes",
-                                     "round", "role", "status", "time_us_median"}) {
-        if (!columns.contains(name)) line.fail(0, fmt::format("column {} is missing", name));
-      }
-      continue;
-    }
-    if (line.size() != columns.size()) {
-      line.fail(0, fmt::format("found {} fields; expected {}", line.size(), columns.size()));
-    }
-    if (field("status") != "ok") continue;
-    const auto kind = measured_collective(field("collective"));
-    if (!kind) line.fail(columns.at("collective"), "is not a collective");
-    std::uint64_t bytes = 0;
-    std::uint64_t segment = 0;
-    int round = 0;
-    double time_us = 0;
-    line.read(columns.at("size_bytes"), "size_bytes", bytes);
-    line.read(columns.at("segment_bytes"), "segment_bytes", segment);
-    line.read(columns.at("round"), "round", round);
-    line.read(columns.at("time_us_median"), "time_us_median", time_us);
-    if (!(time_us > 0) || !std::isfinite(time_us)) {
-      line.fail(columns.at("time_us_median"),
-                fmt::format("time_us_median is {}; expected a positive number", time_us));
-    }
-    CallRows& call = calls[{*kind, bytes}];
-    const std::string config = mpi_config_text(field("algorithm"), segment);
-    call.times_s[config][round] = time_us * 1e-6;
-    if (!take_roles(call, field("role"), config)) {
-      line.fail(columns.at("role"),
-                fmt::format("unknown role '{}'; expected chosen, default, swept, several of them "
-                            "with + between, or other",
-                            field("role")));
-    }
-  }
-  return calls;
-}
 
 double median_of(const std::map<int, double>& times_s) {
   std::vector<double> values;
@@ -183,16 +89,16 @@ ValidatedCall validated(const CallKey& key, const CallRows& call, const std::vec
   ValidatedCall result;
   result.collective = key.first;
   result.bytes = key.second;
-  result.chosen = call.chosen;
+  result.chosen = call.text_of(call.chosen);
   result.chosen_s = median_of(call.times_s.at(call.chosen));
   result.default_s = median_of(call.times_s.at(call.by_default));
   result.best_s = result.chosen_s;
-  result.best = call.chosen;
+  result.best = result.chosen;
   for (const auto& [config, times_s] : call.times_s) {
     const double time_s = median_of(times_s);
     if (time_s >= result.best_s) continue;
     result.best_s = time_s;
-    result.best = config;
+    result.best = call.text_of(config);
   }
   result.ratio = call_ratio(ratios, random);
   result.rounds = static_cast<int>(ratios.size());
@@ -214,7 +120,7 @@ void compare_with_sweep(Validation& part, const std::map<CallKey, CallRows>& row
     const std::vector<double> own = log_ratios(call, call.swept, call.by_default);
     const std::vector<double> chosen = log_ratios(call, call.chosen, call.swept);
     if (own.empty() || chosen.empty()) continue;
-    done.swept = call.swept;
+    done.swept = call.text_of(call.swept);
     done.swept_ratio = call_ratio(own, random);
     over_default.push_back(own);
     of_chosen.push_back(chosen);
@@ -228,17 +134,6 @@ void compare_with_sweep(Validation& part, const std::map<CallKey, CallRows>& row
   part.chosen_over_swept = calls_ratio(of_chosen, random);
 }
 
-std::string roles_of(const ValidationCall& call, const MpiConfig& config) {
-  std::string roles;
-  const auto add = [&](std::string_view role) {
-    roles += (roles.empty() ? "" : "+") + std::string(role);
-  };
-  if (config == call.chosen) add("chosen");
-  if (config.algorithm == kMpiDefault) add("default");
-  if (config == call.swept) add("swept");
-  return roles.empty() ? std::string(kNoRole) : roles;
-}
-
 }  // namespace
 
 const ValidatedCall& Validation::worst() const {
@@ -248,22 +143,18 @@ const ValidatedCall& Validation::worst() const {
 
 SweepPlan validation_plan(const MpiSweep& sweep, const TextMap& environment,
                           const std::vector<ValidationCall>& calls, int rounds) {
-  SweepPlan plan{.columns = mpi_columns(), .cells = {}};
-  plan.columns.insert(plan.columns.end(), {"round", "role"});
-  std::size_t block = 0;
-  for (int round = 1; round <= rounds; ++round) {
-    for (const ValidationCall& call : calls) {
-      for (const MpiConfig& config : call.configs) {
-        auto cell = mpi_cell(sweep, environment, call.collective, call.bytes, config);
-        cell.push_back(std::to_string(round));
-        cell.push_back(roles_of(call, config));
-        plan.cells.push_back(std::move(cell));
-        plan.blocks.push_back(block);
-      }
-      ++block;
+  std::vector<std::vector<ValidationLane>> lanes;
+  for (const ValidationCall& call : calls) {
+    std::vector<ValidationLane> own;
+    for (const MpiConfig& config : call.configs) {
+      own.push_back({mpi_cell(sweep, environment, call.collective, call.bytes, config),
+                     {.chosen = config == call.chosen,
+                      .by_default = config.algorithm == kMpiDefault,
+                      .swept = config == call.swept}});
     }
+    lanes.push_back(std::move(own));
   }
-  return plan;
+  return interleaved_plan(mpi_columns(), lanes, rounds);
 }
 
 Validation read_validation(const std::string& path, const std::string& label, std::uint64_t seed) {
@@ -272,7 +163,9 @@ Validation read_validation(const std::string& path, const std::string& label, st
   std::vector<std::vector<double>> ratios;
   double sum = 0;
   double default_sum = 0;
-  const std::map<CallKey, CallRows> rows = rows_of(path);
+  const ValidationRows read = read_validation_rows(path);
+  const std::map<CallKey, CallRows>& rows = read.calls;
+  part.one_gpu = read.one_gpu;
   for (const auto& [key, call] : rows) {
     if (call.chosen.empty() || call.by_default.empty()) continue;
     const std::vector<double> own = log_ratios(call, call.chosen, call.by_default);
@@ -283,6 +176,7 @@ Validation read_validation(const std::string& path, const std::string& label, st
     sum += std::log(done.over_best());
     default_sum += std::log(done.default_s / done.best_s);
     part.within_tenth += done.over_best() <= 1.1 ? 1 : 0;
+    if (!call.followed.empty()) ++part.followed[call.followed];
     part.default_within_tenth += done.default_s <= 1.1 * done.best_s ? 1 : 0;
   }
   if (part.calls.empty()) {

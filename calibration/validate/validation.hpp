@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,23 @@ struct ValidationCall {
 [[nodiscard]] SweepPlan validation_plan(const MpiSweep& sweep, const TextMap& environment,
                                         const std::vector<ValidationCall>& calls, int rounds);
 
+/// Roles of a configuration in the comparison of a call.
+struct ValidationRoles {
+  bool chosen = false;
+  bool by_default = false;
+  bool swept = false;
+};
+/// A configuration of a call: its cell without round and role.
+struct ValidationLane {
+  std::vector<std::string> cell;
+  ValidationRoles roles;
+};
+/// The plan of validation_plan for the cells of any backend: `columns` and round, role. Each call
+/// and round is a block of the sweep's random order.
+[[nodiscard]] SweepPlan interleaved_plan(std::vector<std::string> columns,
+                                         const std::vector<std::vector<ValidationLane>>& calls,
+                                         int rounds);
+
 /// A ratio of times paired by round: geometric mean and 95 % interval.
 struct PairedRatio {
   double mean = 1;
@@ -40,7 +58,7 @@ struct PairedRatio {
 struct ValidatedCall {
   CollectiveKind collective = CollectiveKind::AllReduce;
   std::uint64_t bytes = 0;
-  std::string chosen;   ///< "ring in 32KiB"
+  std::string chosen;   ///< "ring in 32KiB"; of NCCL "policy (ring/LL/4)", with what it used
   std::string best;     ///< the configuration with the shortest time
   double chosen_s = 0;  ///< median of the rounds' medians
   double default_s = 0;
@@ -72,13 +90,17 @@ struct Validation {
   double default_over_best = 1;   ///< geometric mean of default / best
   double within_tenth = 0;  ///< share of the calls whose choice takes at most 1.1 x the best time
   double default_within_tenth = 0;
+  /// NCCL only: number of calls by the relation of NCCL's last decision to the policy's choice (the
+  /// worker's as_asked; "left to NCCL" if the policy does not choose).
+  std::map<std::string, int> followed{};
+  bool one_gpu = false;  ///< true if all ranks were on one GPU, so that no time is one of links
   /// The call with the max chosen / default. There is at least one call.
   [[nodiscard]] const ValidatedCall& worst() const;
 };
 
 /// Reads the rows that a sweep over validation_plan wrote. Calls without rows of both the choice
-/// and the default are left out. Throws UserError if the file is not of this kind, has an unknown
-/// role, or no call is left.
+/// and the default are left out. Rows of MPI and of NCCL are told apart by their columns. Throws
+/// UserError if the file is not of this kind, has an unknown role, or no call is left.
 [[nodiscard]] Validation read_validation(const std::string& path, const std::string& label,
                                          std::uint64_t seed = 1);
 

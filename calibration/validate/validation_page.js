@@ -64,7 +64,7 @@
              part.default_within],
           ])));
   for (const part of data) {
-    page.append(element('h2', {}, part.label),
+    page.append(element('h2', {}, part.label), ...(part.notes ? [element('p', {}, part.notes)] : []),
         element('div', {class: 'plots'},
             plot('Chosen / default by size', part.label + ', chosen over default by size',
                 chart(part, 'chosen / default', call => call.ratio)),

@@ -22,6 +22,24 @@ std::string time_text(double time_s) {
   return us < 1000 ? fmt::format("{:.1f} us", us) : fmt::format("{:.2f} ms", us / 1000);
 }
 
+// Calls in which NCCL followed the policy, and a warning about ranks that share a GPU.
+std::string nccl_text(const Validation& part) {
+  std::string text;
+  if (!part.followed.empty()) {
+    text += part.label + ": calls in which NCCL ran the policy's choice:";
+    const char* separator = " ";
+    for (const auto& [how, calls] : part.followed) {
+      text += fmt::format("{}{} {}", separator, how, calls);
+      separator = ", ";
+    }
+    text += '\n';
+  }
+  if (part.one_gpu) {
+    text += part.label + ": all ranks were on one GPU; the times say nothing about links\n";
+  }
+  return text;
+}
+
 // One row per configuration and part: who chose, the ratio to the default, the share near the best.
 std::string summary_text(const std::vector<Validation>& parts) {
   constexpr auto kRow = "{:<20} {:<14} {:>5}  {:>8} {:>16}  {:>7}  {:>11}\n";
@@ -53,6 +71,7 @@ std::string summary_text(const std::vector<Validation>& parts) {
     text += fmt::format("{}: worst call {} of {}, {:.2f} times the default ({})\n", part.label,
                         to_string(worst.collective), format_bytes(worst.bytes), worst.ratio.mean,
                         worst.chosen);
+    text += nccl_text(part);
   }
   return text;
 }
@@ -125,6 +144,7 @@ std::string validation_html(const std::vector<Validation>& parts) {
                     {"default_over_best", part.default_over_best},
                     {"default_within", part.default_within_tenth},
                     {"calls", calls}});
+    if (const std::string notes = nccl_text(part); !notes.empty()) data.back()["notes"] = notes;
     if (part.swept_ratio) {
       data.back()["swept"] = {{"ratio", part.swept_ratio->mean},
                               {"low", part.swept_ratio->low},

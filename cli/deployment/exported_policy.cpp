@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
+#include <span>
 
+#include "agents/export/deployed_setup.hpp"
 #include "cli/support/command.hpp"
 #include "core/files/text_file.hpp"
+#include "core/split.hpp"
 #include "core/version.hpp"
 
 namespace cclgym {
@@ -43,13 +46,14 @@ ExportedPolicy export_policy(const AgentRun& run, const std::optional<std::strin
         read_integer(*seed_text, agent_seed_option(), argument_location("seed")));
   }
   const Checkpoint checkpoint = load_agent(run, seed);
+  print_warning(unfinished_text(run, std::span(&seed, 1)));
   ExportedPolicy policy;
   policy.weights = checkpoint.weights;
   std::string& provenance = policy.weights.provenance;
-  provenance +=
-      fmt::format("{}exported by cclgym {} from training {} ({}), seed {}, iteration {}\n",
-                  provenance.empty() || provenance.ends_with('\n') ? "" : "\n", program_version(),
-                  run.config.name, checkpoint.config_hash, seed, checkpoint.iteration);
+  provenance += fmt::format(
+      "{}exported by cclgym {} from training {} ({}), seed {}, iteration {} of {}\n",
+      provenance.empty() || provenance.ends_with('\n') ? "" : "\n", program_version(),
+      run.config.name, checkpoint.config_hash, seed, checkpoint.iteration, run.config.iterations());
   policy.machines = machines_of(run.config);
   for (const auto& machine : policy.machines) {
     const auto more = policy_rules(*machine->actions, machine->fabric_label);
@@ -69,6 +73,34 @@ ExportedPolicy read_policy_or_run(const std::string& source,
   ExportedPolicy policy;
   policy.file = parse_policy(read_text_file(source, kMostPolicyBytes), source);
   return policy;
+}
+
+std::vector<std::string> machine_labels(const Arguments& arguments) {
+  std::vector<std::string> labels;
+  if (!arguments.has("machine")) return labels;
+  for (const std::string_view label : split(arguments.text("machine"), ',')) {
+    labels.emplace_back(label);
+  }
+  if (labels.back().empty()) labels.pop_back();  // a comma at the end
+  return labels;
+}
+
+std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(
+    const ExportedPolicy& policy, const std::vector<std::string>& labels) {
+  std::vector<NamedMachine> machines;
+  try {
+    machines = named_machines(machines_of_policy(policy.file), labels);
+  } catch (const UserError& error) {
+    throw UserError(argument_location("machine"), error.what());
+  }
+  std::vector<std::shared_ptr<const TuningSetup>> setups;
+  for (const NamedMachine& machine : machines) {
+    const auto trained = std::ranges::find_if(
+        policy.machines, [&](const auto& setup) { return setup->fabric_label == machine.label; });
+    setups.push_back(trained != policy.machines.end() ? *trained
+                                                      : setup_of_label(policy.file, machine));
+  }
+  return setups;
 }
 
 }  // namespace cclgym

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fmt/format.h>
 #include <string_view>
 
 #include "cli/support/command.hpp"
@@ -11,6 +12,23 @@
 #include "cost_models/parameters/shipped_sets.hpp"
 
 namespace cclgym {
+
+std::vector<std::uint64_t> trained_seeds(const std::string& folder) {
+  std::vector<std::uint64_t> seeds;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    std::uint64_t seed = 0;
+    constexpr std::string_view kSeed = "seed-";
+    if (!name.starts_with(kSeed)) continue;
+    const auto [end, fault] =
+        std::from_chars(name.data() + kSeed.size(), name.data() + name.size(), seed);
+    if (fault != std::errc{} || end != name.data() + name.size()) continue;
+    if (std::filesystem::exists(checkpoint_path(folder, seed), error)) seeds.push_back(seed);
+  }
+  std::ranges::sort(seeds);
+  return seeds;
+}
 
 AgentRun load_agent_run(const std::string& folder) {
   std::error_code error;
@@ -28,17 +46,7 @@ AgentRun load_agent_run(const std::string& folder) {
       .config = read_train_config(read_text_file(folder + "/train.yaml", kLargestFile), file),
       .seeds = {}};
   // `train --seed` may have trained seeds that are not in the file.
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    std::uint64_t seed = 0;
-    constexpr std::string_view kSeed = "seed-";
-    if (!name.starts_with(kSeed)) continue;
-    const auto [end, fault] =
-        std::from_chars(name.data() + kSeed.size(), name.data() + name.size(), seed);
-    if (fault != std::errc{} || end != name.data() + name.size()) continue;
-    if (std::filesystem::exists(checkpoint_path(folder, seed), error)) run.seeds.push_back(seed);
-  }
-  std::ranges::sort(run.seeds);
+  run.seeds = trained_seeds(folder);
   if (run.seeds.empty()) {
     throw UserError(quoted(folder, 200) + " has no checkpoint of any seed; run cclgym train first");
   }
@@ -54,6 +62,20 @@ Checkpoint load_agent(const AgentRun& run, std::uint64_t seed) {
                     "has changed since; restore it, or train again");
   }
   return checkpoint;
+}
+
+std::string unfinished_text(const AgentRun& run, std::span<const std::uint64_t> seeds) {
+  std::string text;
+  for (const std::uint64_t seed : seeds) {
+    const std::uint64_t done = load_agent(run, seed).iteration;
+    const auto all = static_cast<std::uint64_t>(run.config.iterations());
+    if (done >= all) continue;
+    text +=
+        fmt::format("{}seed {} has {} of {} iterations", text.empty() ? "" : ", ", seed, done, all);
+  }
+  if (text.empty()) return text;
+  return fmt::format("{}: the training has not ended: {}; cclgym train continues it", run.folder,
+                     text);
 }
 
 void print_cost_model_warnings(std::span<const TuningSetup* const> setups) {

@@ -44,8 +44,7 @@ std::shared_ptr<const Fabric> fabric_of(const std::string& name, const Arguments
 
 std::string fabric_label_of(const std::string& name, const Arguments& arguments,
                             const Fabric& fabric) {
-  return find_fabric_info(name) == nullptr ? fabric.name()
-                                           : fabric_label(fabric_spec_of(name, arguments));
+  return fabric_label(fabric_spec_of(name, arguments), fabric);
 }
 
 }  // namespace cclgym

@@ -69,9 +69,16 @@ std::string system_option(const Arguments& arguments, const std::string& otherwi
   return label_of(arguments, "system", otherwise);
 }
 
+void add_label_option(ArgumentReader& reader) {
+  reader.option("label", "TEXT", "text for the column config, which distinguishes the run");
+}
+
+std::string label_option(const Arguments& arguments) { return label_of(arguments, "label", ""); }
+
 void add_mpi_options(ArgumentReader& reader) {
   add_launch_options(reader);
-  reader.option("label", "TEXT", "text for the column config, which distinguishes the run")
+  add_label_option(reader);
+  reader
       .option("collective", "NAMES",
               "collectives to measure, e.g. allreduce,broadcast [default: all]")
       .option(kSizes, "SIZES")
@@ -82,7 +89,7 @@ void add_mpi_options(ArgumentReader& reader) {
 
 MpiSweep mpi_sweep(const Arguments& arguments) {
   MpiSweep sweep{.system = system_option(arguments, "mpi"),
-                 .config = label_of(arguments, "label", ""),
+                 .config = label_option(arguments),
                  .collectives = {},
                  .sizes = sizes_of(arguments, kSizes),
                  .segments = sizes_of(arguments, kSegments),

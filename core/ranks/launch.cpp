@@ -211,6 +211,10 @@ std::optional<LaunchedRank> launched_rank() {
   return std::nullopt;
 }
 
+std::unique_ptr<RankLink> open_rank_link(const std::vector<std::string>& args) {
+  return load_link(start_of(args));
+}
+
 int run_on_ranks(const std::vector<std::string>& args,
                  const std::function<int(TaskPlace*)>& command) {
   // The host is forked before MPI starts: MPI does not support forks, and hosts fork simulators.
@@ -227,7 +231,7 @@ int run_on_ranks(const std::vector<std::string>& args,
   }
   ::close(ends[1]);
   HostChannel host(child, ends[0]);
-  const std::unique_ptr<RankLink> link = load_link(start_of(args));
+  const std::unique_ptr<RankLink> link = open_rank_link(args);
   const std::size_t rank = link->rank();
   const std::size_t leader = link->ranks()[rank].leader;
   if (leader == rank) {

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/ranks/rank_link.hpp"
 #include "core/tasks/run_tasks.hpp"
 
 namespace cclgym {
@@ -19,6 +21,10 @@ struct LaunchedRank {
 /// Rank of this process, as the environment says that a launcher gives it; nullopt if no launcher
 /// started it, or started it alone. Does not start MPI.
 [[nodiscard]] std::optional<LaunchedRank> launched_rank();
+
+/// Starts the communication between the ranks, for a program that has no tasks of TaskPlace. Blocks
+/// until all ranks call it. Throws UserError if the program is without MPI.
+[[nodiscard]] std::unique_ptr<RankLink> open_rank_link(const std::vector<std::string>& args);
 
 /// Runs a command with these arguments on all ranks. Rank 0 runs it in this process, with its tasks
 /// on all ranks; a process that is forked here runs it on each node up to its tasks. The command

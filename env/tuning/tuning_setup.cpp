@@ -269,9 +269,9 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
   auto setup = std::make_shared<TuningSetup>();
   auto site = std::make_shared<CallSite>();
   const FabricSpec fabric = read_fabric_spec(value("fabric"));
-  setup->fabric_label = fabric_label(fabric);
   try {
     site->fabrics = fabrics_of(fabric);
+    setup->fabric_label = fabric_label(fabric, *site->fabrics.front());
     site->cost_model = cost_model_for(cost_model_name(value("cost_model")), *site->fabrics.front());
   } catch (const UserError& error) {
     // The messages of make_fabric have no location.

@@ -288,8 +288,21 @@ DispatchTable dispatch_table(const Experiment& experiment, const std::vector<Tun
                              const std::string& folder) {
   DispatchTable table;
   table.algorithms = experiment.algorithms;
+  std::map<std::string, std::string> noisy_of;  // by label in the table
   for (const TunedBlock& tuned : blocks) {
-    DispatchBlock block{.fabric = tuned.fabric, .collective = tuned.collective};
+    // The calls of a job have the fabric's noise without its name.
+    const auto of_sweep =
+        std::ranges::find(experiment.fabrics, tuned.fabric, &ExperimentFabric::label);
+    const std::string& label =
+        of_sweep == experiment.fabrics.end() ? tuned.fabric : of_sweep->plain_label;
+    const auto [other, added] = noisy_of.emplace(label, tuned.fabric);
+    if (!added && other->second != tuned.fabric) {
+      throw UserError({.file = experiment.path},
+                      fmt::format("the sweep has '{}' and '{}', which are one fabric in a dispatch "
+                                  "table; leave one of the noise profiles out",
+                                  other->second, tuned.fabric));
+    }
+    DispatchBlock block{.fabric = label, .collective = tuned.collective};
     for (const TunedRange& range : tuned.ranges) {
       block.ranges.push_back(range.range);
       name_program(experiment.algorithms.at(range.range.choice.config.algorithm), folder, table);

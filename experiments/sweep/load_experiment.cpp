@@ -94,10 +94,9 @@ class Loader {
     for (const YamlValue& item : read_items(value_of("fabrics"), experiment_option("fabrics"))) {
       ExperimentFabric fabric;
       const FabricSpec spec = read_fabric_spec(item);
-      const bool is_file = spec.name.ends_with(".yaml") || spec.name.ends_with(".yml");
-      if (is_file) check_exists(spec.name, "fabric file", item.location());
+      if (is_fabric_file(spec.name)) check_exists(spec.name, "fabric file", item.location());
       fabric.fabric = make_fabric(spec);
-      fabric.plain_label = is_file ? fabric.fabric->name() : fabric_label(spec);
+      fabric.plain_label = fabric_label(spec, *fabric.fabric);
       check_label(fabric.plain_label, "the fabric", item.location());
       // Cell keys must differ, too.
       if (!labels.insert(key_label(fabric.plain_label)).second) {

@@ -138,6 +138,7 @@ std::string choices_text(const EvaluatedPart& part, std::span<const PublishedRow
   if (!part.cost_model.empty()) {
     text += fmt::format("{} on {}: cost model {}\n", part.label, part.fabric, part.cost_model);
   }
+  text += part.nccl;
   for (const std::string& collective : collectives_of(part)) {
     std::vector<Line> lines = policy_lines(part, collective);
     const std::vector<Line> published = published_lines(part, collective, regimes);

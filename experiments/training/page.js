@@ -90,6 +90,7 @@
       ...report.curvesSection());
   for (const part of data.parts) {
     page.append(element('h2', {}, `${part.label}: ${part.fabric}`), summaryTable(part),
+        ...(part.nccl ? part.nccl.trim().split('\n').map(line => element('p', {}, line)) : []),
         ...ratioPlots(part, new Set(part.summary.length > 1 ? ['random'] : [])));
     for (const collective of part.collectives) {
       const strips = report.stripsOf(collective);

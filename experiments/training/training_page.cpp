@@ -148,6 +148,7 @@ Json part_json(const EvaluatedPart& part, std::span<const PublishedRow> regimes)
   return {{"label", part.label},
           {"fabric", part.fabric},
           {"summary", std::move(summary)},
+          {"nccl", part.nccl},
           {"collectives", std::move(collectives)}};
 }
 

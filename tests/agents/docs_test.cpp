@@ -30,6 +30,7 @@ TEST_CASE("docs/agents.md has the tables of the records", "[agents][docs]") {
 TEST_CASE("The shipped training files are read", "[agents][docs]") {
   const std::set<std::string> expected{"train-ndv4",
                                        "train-cloud-ib",
+                                       "train-deploy",
                                        "train-cloud-ib-dgx2",
                                        "train-cloud-ib-dgx2x2",
                                        "train-offline",

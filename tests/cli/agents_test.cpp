@@ -1,8 +1,11 @@
 // Tests of cclgym evaluate and export as processes.
 #include <algorithm>
+#include <filesystem>
 #include <string>
 
+#include "agents/training/checkpoint.hpp"
 #include "cli/program.hpp"
+#include "core/files/folder_lock.hpp"
 #include "experiments/sweep/bad_experiments.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
@@ -104,6 +107,65 @@ TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
   REQUIRE(scripted.code == 0);
   CHECK(contains(scripted.out, "machines: 1"));
   CHECK(read_file(folder / "a.pt").starts_with("PK"));
+}
+
+TEST_CASE(
+    "two trainings do not share a folder, and a training that has not ended is said to be one",
+    "[cli][agents]") {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, int iterations) {
+    write_file(
+        folder / name,
+        "name: t\ntrain:\n  - options: " + std::string(kEnvironment) +
+            "evaluate:\n  - label: all\n    options: " + kEnvironment +
+            "agent: {encoder: [8], lstm: 4, head: 6, value: 4}\nwarm_start: {iterations: 1}\n"
+            "ppo: {iterations: " +
+            std::to_string(iterations) +
+            ", environments: 4, steps: 16, sequence: 8}\ncheckpoint_every: 1\nseeds: [1]\n");
+  };
+  write("t.yaml", 1);
+  write("other.yaml", 2);
+  const Ended trained = run_program({"train", "t.yaml", "--out", "run", "--quiet"}, folder.path());
+  SKIP_UNLESS(!contains(trained.err, "cannot train"), kNeedsTorch);
+  INFO(trained.err);
+  REQUIRE(trained.code == 0);
+  const std::string file = read_file(folder / "run/train.yaml");
+  // Another seed of another training would take the file of the first.
+  const Ended other =
+      run_program({"train", "other.yaml", "--seed", "2", "--out", "run", "--quiet"}, folder.path());
+  CHECK(other.code == 2);
+  CHECK(contains(other.err, "run/seed-1/checkpoint.bin': belongs to another training"));
+  {
+    const FolderLock lock(folder / "run");
+    const Ended second =
+        run_program({"train", "t.yaml", "--seed", "2", "--out", "run", "--quiet"}, folder.path());
+    CHECK(second.code == 2);
+    CHECK(contains(second.err, "another command is writing there"));
+  }
+  CHECK(read_file(folder / "run/train.yaml") == file);
+  CHECK_FALSE(std::filesystem::exists(folder / "run/seed-2"));
+  const Ended whole = run_program({"export", "run", "--to", "a.policy", "--quiet"}, folder.path());
+  CHECK(whole.code == 0);
+  CHECK(whole.err.empty());
+  CHECK(contains(read_file(folder / "a.policy"), "seed 1, iteration 2 of 2\n"));
+
+  // The run as it is after the first of its iterations.
+  Checkpoint half = load_checkpoint(folder / "run/seed-1/checkpoint.bin");
+  half.iteration = 1;
+  save_checkpoint(half, folder / "run/seed-1/checkpoint.bin");
+  const std::string warning =
+      "warning: run: the training has not ended: seed 1 has 1 of 2 iterations; cclgym train "
+      "continues it\n";
+  const std::vector<std::vector<std::string>> users{
+      {"export", "run", "--to", "b.policy", "--quiet"},
+      {"deploy", "--policy", "run", "--for", "nccl-2.30", "-o", "out", "--quiet"},
+      {"evaluate", "run", "--against", "nccl-default", "--quiet"}};
+  for (const auto& args : users) {
+    const Ended ended = run_program(args, folder.path());
+    INFO(ended.err);
+    CHECK(ended.code == 0);
+    CHECK(contains(ended.err, warning));
+  }
 }
 
 TEST_CASE("a baseline of one machine is left out on others", "[cli][agents]") {

@@ -56,10 +56,6 @@ const FabricModel& model_named(const std::string& name, SourceLocation where = {
                              "; or the path of a fabric file (*.yaml)");
 }
 
-bool is_fabric_file(const std::string& name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml");
-}
-
 void refuse_foreign_options(const FabricSpec& spec, const std::vector<OptionSpec>& options) {
   for (const FabricField& field : fabric_fields()) {
     const std::optional<OptionValue> given = field.given.get(spec);
@@ -127,6 +123,10 @@ std::string read_fabric_name(const YamlValue& value) {
 
 }  // namespace
 
+bool is_fabric_file(std::string_view name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
 const std::vector<FabricInfo>& fabric_infos() {
   static const std::vector<FabricInfo> infos = [] {
     std::vector<FabricInfo> all;
@@ -171,6 +171,13 @@ std::string fabric_label(const FabricSpec& spec) {
     if (given) label += fmt::format(" {}={}", field.label, label_text(*given, field.spec()));
   }
   return label;
+}
+
+std::string fabric_label(const FabricSpec& spec, const Fabric& fabric) {
+  if (!is_fabric_file(spec.name)) return fabric_label(spec);
+  FabricSpec named = spec;
+  named.name = fabric.name();
+  return fabric_label(named);
 }
 
 std::string comparable_fabric_label(std::string_view label) {

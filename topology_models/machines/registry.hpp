@@ -29,6 +29,11 @@ namespace cclgym {
 /// Label of a fabric in results: its name and the options that were given, e.g. "ring" or
 /// "ring gpus=16 bandwidth=50GB/s".
 [[nodiscard]] std::string fabric_label(const FabricSpec& spec);
+/// The same, with a fabric file called by the `name` that it states: "two-islands", not its path.
+/// `fabric` is the fabric of `spec`.
+[[nodiscard]] std::string fabric_label(const FabricSpec& spec, const Fabric& fabric);
+/// True for the path of a fabric file.
+[[nodiscard]] bool is_fabric_file(std::string_view name);
 /// A label as labels are compared: without spaces, and with the options called as fabric_label()
 /// calls them, whatever valid name they have ("ndv4 nodes=2" and "ndv4 servers=2" are equal).
 [[nodiscard]] std::string comparable_fabric_label(std::string_view label);

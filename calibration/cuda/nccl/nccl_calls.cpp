@@ -47,9 +47,10 @@ Buffers buffers_of(const TeamCall& call, float* send, float* receive, std::size_
 void NcclTeam::enqueue(std::size_t rank, ncclComm_t communicator, const TeamCall& call) const {
   const Rank& own = *ranks_[rank];
   const NcclLibrary& nccl = library(rank);
-  const Counts counts = counts_of(call, ranks_.size());
+  const Counts counts = counts_of(call, static_cast<std::size_t>(options_.ranks));
   const auto [send, receive] =
-      buffers_of(call, own.send.device<float>(), own.receive.device<float>(), rank, counts.slice);
+      buffers_of(call, own.send.device<float>(), own.receive.device<float>(), first_rank_ + rank,
+                 counts.slice);
   const cudaStream_t stream = own.stream->get();
   if (call.collective == "allreduce") {
     nccl.check(
@@ -89,10 +90,12 @@ void NcclTeam::wait(std::size_t rank, ncclComm_t communicator) const {
   }
 }
 
-void NcclTeam::checked_call(std::size_t rank, ncclComm_t communicator, const TeamCall& call) const {
-  const Rank& own = *ranks_[rank];
+void NcclTeam::checked_call(std::size_t local, ncclComm_t communicator,
+                            const TeamCall& call) const {
+  const Rank& own = *ranks_[local];
+  const std::size_t rank = first_rank_ + local;
   const cudaStream_t stream = own.stream->get();
-  const std::size_t ranks = ranks_.size();
+  const auto ranks = static_cast<std::size_t>(options_.ranks);
   const Counts counts = counts_of(call, ranks);
   const auto [send, receive] =
       buffers_of(call, own.send.device<float>(), own.receive.device<float>(), rank, counts.slice);
@@ -106,10 +109,10 @@ void NcclTeam::checked_call(std::size_t rank, ncclComm_t communicator, const Tea
   }
   own.stream->synchronize();
   meeting_->wait();
-  enqueue(rank, communicator, call);
+  enqueue(local, communicator, call);
   check(cudaEventRecord(own.end->get(), stream), "cudaEventRecord");
   meeting_->wait();
-  wait(rank, communicator);
+  wait(local, communicator);
   meeting_->wait();  // no kernel is running any more
 
   auto* wrong = own.wrong.device<unsigned long long>();
@@ -141,8 +144,16 @@ void NcclTeam::checked_call(std::size_t rank, ncclComm_t communicator, const Tea
   }
 }
 
+// A call of one byte, after which the ranks of all processes begin at almost the same time.
+void NcclTeam::enqueue_start(std::size_t rank) const {
+  void* const byte = ranks_[rank]->start.device<void>();
+  library(rank).check(library(rank).all_reduce(byte, byte, kStartBytes, ncclInt8, ncclSum,
+                                               starts_->ranks[rank], ranks_[rank]->stream->get()),
+                      "ncclAllReduce");
+}
+
 TeamTimes NcclTeam::run(const TeamConfig& config, const TeamCall& call, int warmup, int repeats) {
-  const std::size_t ranks = ranks_.size();
+  const auto ranks = static_cast<std::size_t>(options_.ranks);
   if (counts_of(call, ranks).slice == 0 ||
       counts_of(call, ranks).whole * sizeof(float) != call.bytes ||
       (sliced(call.collective) && call.bytes % (ranks * sizeof(float)) != 0)) {
@@ -161,9 +172,10 @@ TeamTimes NcclTeam::run(const TeamConfig& config, const TeamCall& call, int warm
     throw CellRefused("needs a policy: --policy=FILE");
   }
   need_buffers(call.bytes);
+  if (!peers_.alone() && !starts_) starts_ = std::make_unique<Communicator>(new_communicator({}));
   const Communicator& communicator = this->communicator(config);
   const auto all = static_cast<std::size_t>(repeats);
-  std::vector<std::vector<double>> times(ranks, std::vector<double>(all));
+  std::vector<std::vector<double>> times(ranks_.size(), std::vector<double>(all));
   const std::string what = fmt::format("{} of {} B by {}/{}/{}", call.collective, call.bytes,
                                        config.algorithm, config.protocol, config.channels);
   busy_(what);
@@ -173,6 +185,7 @@ TeamTimes NcclTeam::run(const TeamConfig& config, const TeamCall& call, int warm
     const auto timed = [&] {
       if (rank == 0) busy_(what);  // the time limit is per call
       meeting_->wait();
+      if (starts_) enqueue_start(rank);
       check(cudaEventRecord(own.begin->get(), own.stream->get()), "cudaEventRecord");
       enqueue(rank, own_communicator, call);
       check(cudaEventRecord(own.end->get(), own.stream->get()), "cudaEventRecord");
@@ -186,18 +199,7 @@ TeamTimes NcclTeam::run(const TeamConfig& config, const TeamCall& call, int warm
     for (std::size_t k = 0; k < all; ++k) times[rank][k] = timed();
     checked_call(rank, own_communicator, call);
   });
-  TeamTimes result;
-  for (std::size_t k = 0; k < all; ++k) {
-    double longest_s = 0;
-    double shortest_s = times[0][k];
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      longest_s = std::max(longest_s, times[rank][k]);
-      shortest_s = std::min(shortest_s, times[rank][k]);
-    }
-    result.longest_s.push_back(longest_s);
-    result.shortest_s.push_back(shortest_s);
-  }
-  return result;
+  return merged_times(times, peers_);
 }
 
 }  // namespace cclgym

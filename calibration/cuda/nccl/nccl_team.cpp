@@ -34,26 +34,28 @@ fs::path new_folder() {
   return path;
 }
 
-// True for a policy file, false for a CSV (deploy/runtime/policy_file.hpp).
-bool is_policy_file(const std::string& path) {
-  constexpr std::size_t kMostPolicyBytes = std::size_t{64} << 20;
-  return read_text_file(path, kMostPolicyBytes).starts_with("CCLGYMPO");
-}
-
 }  // namespace
 
-NcclTeam::NcclTeam(TeamOptions options, Busy busy)
-    : options_(std::move(options)), busy_(std::move(busy)) {
+NcclTeam::NcclTeam(TeamOptions options, TeamPeers& peers, Busy busy)
+    : options_(std::move(options)), peers_(peers), busy_(std::move(busy)) {
   if (options_.mode != TeamMode::Gpus) {
+    if (!peers_.alone()) {
+      throw UserError(
+          fmt::format("--mode: {} processes were started, but modes copies and shared have all "
+                      "ranks in one; --mode=gpus takes several",
+                      peers_.processes()));
+    }
     // Read when CUDA starts. Ranks on one device have thread blocks that wait for each other, so no
     // launch may wait for the host or for the end of another kernel.
     set_variable("CUDA_DEVICE_MAX_CONNECTIONS", "32");
     set_variable("CUDA_MODULE_LOADING", "EAGER");
   }
   const int devices = device_count();
+  std::vector<int> own;
   if (options_.mode == TeamMode::Gpus) {
-    if (options_.ranks == 0) options_.ranks = devices;
-    if (options_.ranks > devices) {
+    own = devices_of_process(devices, peers_);
+    if (options_.ranks == 0 && peers_.alone()) options_.ranks = devices;
+    if (options_.ranks > devices && peers_.alone()) {
       throw UserError(
           fmt::format("--ranks={}: {} GPUs are visible; --mode=copies puts several "
                       "ranks on one",
@@ -62,32 +64,48 @@ NcclTeam::NcclTeam(TeamOptions options, Busy busy)
   } else if (options_.ranks == 0) {
     options_.ranks = 4;
   }
-  if (options_.ranks < 2) {
-    throw UserError("collectives need two ranks: --mode=copies puts several on one GPU");
+  if (peers_.alone()) {
+    if (options_.ranks < 2) {
+      throw UserError("collectives need two ranks: --mode=copies puts several on one GPU");
+    }
+    own.resize(static_cast<std::size_t>(options_.ranks), 0);
   }
   check(cudaDeviceGetAttribute(&sms_, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
   folder_ = new_folder();
   csv_path_ = (folder_ / "choices.csv").string();
   log_path_ = (folder_ / "nccl-0.log").string();
-  meeting_ = std::make_unique<Meeting>(static_cast<std::size_t>(options_.ranks));
-  write_choices({});
+  meeting_ = std::make_unique<Meeting>(own.size());
+  write_choices({}, {});
   set_environment();
   open_libraries();
-  for (int r = 0; r < options_.ranks; ++r) {
+  for (const int device : own) {
     auto rank = std::make_unique<Rank>();
-    rank->device = options_.mode == TeamMode::Gpus ? r : 0;
+    rank->device = device;
     check(cudaSetDevice(rank->device), "cudaSetDevice");
     rank->stream = std::make_unique<CudaStream>();
     rank->begin = std::make_unique<CudaEvent>();
     rank->end = std::make_unique<CudaEvent>();
     rank->wrong = CudaMemory(MemoryPlace::Device, sizeof(unsigned long long));
+    rank->start = CudaMemory(MemoryPlace::Device, sizeof(unsigned long long));
     ranks_.push_back(std::move(rank));
   }
   if (options_.mode == TeamMode::Copies) first_communicator_of_each_copy();
 }
 
+void NcclTeam::join() {
+  const TeamSpan span = span_of_process(ranks_.size(), peers_);
+  first_rank_ = span.first;
+  const int total = static_cast<int>(span.total);
+  if (options_.ranks != 0 && options_.ranks != total) {
+    throw UserError(fmt::format("--ranks={}: {} processes have {} GPUs; leave it out",
+                                options_.ranks, peers_.processes(), total));
+  }
+  options_.ranks = total;
+}
+
 NcclTeam::~NcclTeam() {
   while (!communicators_.empty()) destroy_oldest();
+  if (starts_) destroy(*starts_);
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
 }
@@ -95,7 +113,9 @@ NcclTeam::~NcclTeam() {
 const NcclVersion& NcclTeam::version() const { return libraries_.front()->version; }
 
 // Each copy of the library believes that it is on a host of its own.
-int NcclTeam::nodes() const { return options_.mode == TeamMode::Copies ? options_.ranks : 1; }
+int NcclTeam::nodes() const {
+  return options_.mode == TeamMode::Copies ? options_.ranks : peers_.nodes();
+}
 
 int NcclTeam::most_channels() const {
   constexpr int kMostOfNccl = 64;
@@ -186,15 +206,16 @@ void NcclTeam::first_communicator_of_each_copy() {
 
 // The tuner plugin reads its choices when a communicator is made. Variables keep their values where
 // possible, because NCCL's threads may be reading the environment.
-void NcclTeam::write_choices(const TeamConfig& config) {
-  constexpr std::size_t kMostCsvBytes = std::size_t{16} << 20;
+void NcclTeam::write_choices(const TeamConfig& config, const std::string& policy) {
   std::string text =
       "collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
   if (config.algorithm == "policy") {
-    if (is_policy_file(options_.policy)) {
-      set_variable("CCLGYM_POLICY", options_.policy);
+    if (policy.starts_with("CCLGYMPO")) {
+      const std::string path = (folder_ / "tuner.policy").string();
+      write_text_file(path, policy);
+      set_variable("CCLGYM_POLICY", path);
     } else {
-      text = read_text_file(options_.policy, kMostCsvBytes);
+      text = policy;
     }
   } else if (config.algorithm != "default") {
     text = tuner_csv_for(config.algorithm, config.protocol, config.channels);
@@ -202,13 +223,25 @@ void NcclTeam::write_choices(const TeamConfig& config) {
   write_text_file(csv_path_, text);
 }
 
-void NcclTeam::destroy_oldest() {
-  Communicator& oldest = communicators_.front();
+void NcclTeam::destroy(const Communicator& communicator) {
   busy_("destroying a communicator");
   in_all_ranks([&](std::size_t rank) {
-    library(rank).check(library(rank).comm_destroy(oldest.ranks[rank]), "ncclCommDestroy");
+    library(rank).check(library(rank).comm_destroy(communicator.ranks[rank]), "ncclCommDestroy");
   });
+}
+
+void NcclTeam::destroy_oldest() {
+  destroy(communicators_.front());
   communicators_.pop_front();
+}
+
+// True if some process has little memory left. Processes must destroy the same communicators.
+bool NcclTeam::crowded() {
+  std::size_t free_bytes = 0;
+  std::size_t all_bytes = 0;
+  check(cudaSetDevice(ranks_.front()->device), "cudaSetDevice");
+  check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+  return peers_.any(free_bytes < all_bytes / 4);
 }
 
 NcclTeam::Communicator& NcclTeam::communicator(const TeamConfig& config) {
@@ -219,21 +252,31 @@ NcclTeam::Communicator& NcclTeam::communicator(const TeamConfig& config) {
     return communicators_.back();
   }
   // A communicator's buffers take memory per channel: old ones make room.
-  std::size_t free_bytes = 0;
-  std::size_t all_bytes = 0;
-  check(cudaSetDevice(0), "cudaSetDevice");
-  check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
   while (!communicators_.empty() &&
-         (communicators_.size() >= options_.communicators || free_bytes < all_bytes / 4)) {
+         (communicators_.size() >= options_.communicators || crowded())) {
     destroy_oldest();
-    check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
   }
-  write_choices(config);
+  communicators_.push_back(new_communicator(config));
+  return communicators_.back();
+}
+
+NcclTeam::Communicator NcclTeam::new_communicator(const TeamConfig& config) {
+  constexpr std::size_t kMostPolicyBytes = std::size_t{64} << 20;
+  std::string policy;
+  if (config.algorithm == "policy") {
+    // Only the node of process 0 needs the file.
+    policy = peers_.from_first(peers_.first() ? read_text_file(options_.policy, kMostPolicyBytes)
+                                              : std::string());
+  }
+  write_choices(config, policy);
   Communicator made{.config = config, .ranks = std::vector<ncclComm_t>(ranks_.size(), nullptr)};
   ncclUniqueId id{};
   busy_(fmt::format("a communicator for {}/{}/{}", config.algorithm, config.protocol,
                     config.channels));
-  library(0).check(library(0).get_unique_id(&id), "ncclGetUniqueId");
+  if (peers_.first()) library(0).check(library(0).get_unique_id(&id), "ncclGetUniqueId");
+  const std::string bytes =
+      peers_.from_first(std::string(reinterpret_cast<const char*>(&id), sizeof id));
+  std::copy_n(bytes.data(), std::min(bytes.size(), sizeof id), reinterpret_cast<char*>(&id));
   in_all_ranks([&](std::size_t rank) {
     ncclConfig_t settings = NCCL_CONFIG_INITIALIZER;
     // Requests this number of channels even if NCCL's search found fewer.
@@ -243,16 +286,17 @@ NcclTeam::Communicator& NcclTeam::communicator(const TeamConfig& config) {
     } else if (most_channels() > 0) {
       settings.maxCTAs = most_channels();
     }
-    library(rank).check(library(rank).comm_init_rank_config(&made.ranks[rank], options_.ranks, id,
-                                                            static_cast<int>(rank), &settings),
-                        "ncclCommInitRankConfig");
+    library(rank).check(
+        library(rank).comm_init_rank_config(&made.ranks[rank], options_.ranks, id,
+                                            static_cast<int>(first_rank_ + rank), &settings),
+        "ncclCommInitRankConfig");
   });
   ::unsetenv("CCLGYM_POLICY");
-  communicators_.push_back(std::move(made));
-  return communicators_.back();
+  return made;
 }
 
 void NcclTeam::need_buffers(std::uint64_t bytes) {
+  std::string refusal;
   for (const auto& rank : ranks_) {
     if (rank->send.bytes() >= bytes) continue;
     check(cudaSetDevice(rank->device), "cudaSetDevice");
@@ -264,10 +308,14 @@ void NcclTeam::need_buffers(std::uint64_t bytes) {
     } catch (const CudaError& error) {
       if (error.error() != cudaErrorMemoryAllocation) throw;
       rank->send = {};
-      throw CellRefused(fmt::format("no memory for two buffers of {} B on each of {} ranks", bytes,
-                                    ranks_.size()));
+      refusal = fmt::format("no memory for two buffers of {} B on each of {} ranks", bytes,
+                            ranks_.size());
+      break;
     }
   }
+  // No process begins a call that another one refuses.
+  refusal = shared_error(refusal, peers_);
+  if (!refusal.empty()) throw CellRefused(refusal);
 }
 
 void NcclTeam::in_all_ranks(const std::function<void(std::size_t)>& work) {

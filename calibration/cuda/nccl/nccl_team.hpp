@@ -1,4 +1,4 @@
-// Ranks in threads of this process, their communicators, and timed calls.
+// Ranks in threads of this process and of its peers, their communicators, and timed calls.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "calibration/cuda/cuda_device.hpp"
 #include "calibration/cuda/nccl/nccl_library.hpp"
+#include "calibration/cuda/nccl/team_peers.hpp"
 
 namespace cclgym {
 
@@ -18,7 +19,7 @@ enum class TeamMode { Gpus, Copies, Shared };  ///< nccl_worker_options
 
 struct TeamOptions {
   TeamMode mode = TeamMode::Gpus;
-  int ranks = 2;
+  int ranks = 2;       ///< number over all processes; 0: all GPUs
   std::string nccl;    ///< path of libnccl
   std::string tuner;   ///< path of the tuner plugin; empty: none
   std::string policy;  ///< policy file or CSV; empty: none
@@ -39,28 +40,31 @@ struct TeamCall {
   bool in_place = false;
 };
 
-/// Times of a call, s, by repeat: of the slowest rank and of the fastest one.
-struct TeamTimes {
-  std::vector<double> longest_s;
-  std::vector<double> shortest_s;
-};
-
 /// Receives the name of the work that is about to begin. A hanging library call can only be ended
 /// with the process, by a watchdog (nccl_worker.cpp).
 using Busy = std::function<void(const std::string& what)>;
 
+/// Bytes of the calls that begin the timed ones; no call of a cell has so few.
+inline constexpr std::uint64_t kStartBytes = 1;
+
 class NcclTeam {
  public:
   /// Sets NCCL's environment variables, copies and opens the library, makes the ranks' streams.
-  /// Throws UserError if the machine or the library does not support the options.
-  NcclTeam(TeamOptions options, Busy busy);
+  /// Throws UserError if the machine or the library does not support the options. With several
+  /// processes, join() and run() are called by all of them with equal arguments.
+  NcclTeam(TeamOptions options, TeamPeers& peers, Busy busy);
   ~NcclTeam();
   NcclTeam(const NcclTeam&) = delete;
   NcclTeam& operator=(const NcclTeam&) = delete;
 
+  /// Numbers the ranks over all processes, once each has its team. Throws UserError if their number
+  /// is not that of the options.
+  void join();
   /// Runs a call `warmup` times, once to verify its result, `repeats` times timed one by one, and
   /// once more to verify its result. Throws CellRefused if the team cannot run it, or
-  /// std::runtime_error if it failed or its result was wrong; then this process must end.
+  /// std::runtime_error if it failed or its result was wrong; then this process must end. With
+  /// several processes, a call of one byte on another communicator is before each timed call on the
+  /// stream, so that the ranks begin at almost the same time.
   [[nodiscard]] TeamTimes run(const TeamConfig& config, const TeamCall& call, int warmup,
                               int repeats);
 
@@ -81,21 +85,27 @@ class NcclTeam {
   void set_environment();
   void open_libraries();
   void first_communicator_of_each_copy();
-  void write_choices(const TeamConfig& config);
+  void write_choices(const TeamConfig& config, const std::string& policy);
   [[nodiscard]] Communicator& communicator(const TeamConfig& config);
+  [[nodiscard]] Communicator new_communicator(const TeamConfig& config);
+  void destroy(const Communicator& communicator);
+  [[nodiscard]] bool crowded();
   void destroy_oldest();
   void need_buffers(std::uint64_t bytes);
   /// Runs `work` in one thread per rank. Throws the exception of the first one that failed.
   void in_all_ranks(const std::function<void(std::size_t)>& work);
   [[nodiscard]] const NcclLibrary& library(std::size_t rank) const;
   void enqueue(std::size_t rank, ncclComm_t communicator, const TeamCall& call) const;
+  void enqueue_start(std::size_t rank) const;
   void wait(std::size_t rank, ncclComm_t communicator) const;
-  void checked_call(std::size_t rank, ncclComm_t communicator, const TeamCall& call) const;
+  void checked_call(std::size_t local, ncclComm_t communicator, const TeamCall& call) const;
 
   class Meeting;
 
   TeamOptions options_;
+  TeamPeers& peers_;
   Busy busy_;
+  std::size_t first_rank_ = 0;  ///< number of this process's first rank
   std::filesystem::path folder_;
   std::string csv_path_;
   std::string log_path_;
@@ -103,6 +113,7 @@ class NcclTeam {
   std::vector<std::unique_ptr<NcclLibrary>> libraries_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::list<Communicator> communicators_;  ///< most recently used last
+  std::unique_ptr<Communicator> starts_;   ///< several processes: its calls begin the timed ones
   std::unique_ptr<Meeting> meeting_;
 };
 

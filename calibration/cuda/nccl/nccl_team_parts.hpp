@@ -19,6 +19,7 @@ struct NcclTeam::Rank {
   CudaMemory send;
   CudaMemory receive;
   CudaMemory wrong;
+  CudaMemory start;  ///< one byte for the calls of NcclTeam::starts_
 };
 
 struct NcclTeam::Communicator {

@@ -1,28 +1,27 @@
 // cclgym-nccl-worker: times NCCL's collectives, one request per line (worker_lines.hpp). With
 // --check-log=FILE it compares a log of NCCL with a policy instead and needs no GPU.
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/core.h>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <memory>
-#include <mutex>
 #include <sstream>
-#include <thread>
 
 #include "calibration/cuda/cuda_build.hpp"
 #include "calibration/cuda/nccl/nccl_cells.hpp"
 #include "calibration/cuda/nccl/nccl_log.hpp"
 #include "calibration/cuda/nccl/nccl_team.hpp"
+#include "calibration/cuda/nccl/team_peers.hpp"
+#include "calibration/cuda/nccl/watchdog.hpp"
 #include "calibration/cuda/quantisation.hpp"
 #include "calibration/cuda/worker_lines.hpp"
 #include "core/error.hpp"
 #include "core/files/standard_streams.hpp"
 #include "core/files/text_file.hpp"
+#include "core/ranks/launch.hpp"
 #include "core/statistics.hpp"
 #include "core/units.hpp"
 #include "deploy/nccl_plugin/tuner_rows.hpp"
@@ -33,67 +32,8 @@ namespace cclgym {
 namespace {
 
 constexpr const char* kWorker = "nccl";
+constexpr int kRefused = 2;
 constexpr std::size_t kMostLogBytes = std::size_t{1} << 31;
-
-// Ends the process if a call into NCCL or CUDA takes too long: such a call cannot be cancelled, but
-// its kernels end with the process.
-class Watchdog {
- public:
-  explicit Watchdog(double limit_s) : limit_(limit_s), thread_([this] { watch(); }) {}
-  ~Watchdog() {
-    {
-      const std::lock_guard lock(mutex_);
-      ended_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-  Watchdog(const Watchdog&) = delete;
-  Watchdog& operator=(const Watchdog&) = delete;
-
-  void busy(const std::string& what) {
-    const std::lock_guard lock(mutex_);
-    what_ = what;
-    since_ = std::chrono::steady_clock::now();
-    changed_.notify_all();
-  }
-  void idle() { busy({}); }
-  void request(std::int64_t id) {
-    const std::lock_guard lock(mutex_);
-    id_ = id;
-  }
-
- private:
-  void watch() {
-    std::unique_lock lock(mutex_);
-    while (!ended_) {
-      changed_.wait_for(lock, std::chrono::milliseconds(200));
-      if (ended_ || what_.empty()) continue;
-      if (std::chrono::steady_clock::now() - since_ < limit_) continue;
-      // The main thread is in the hanging call, so no other thread writes.
-      const std::string why =
-          fmt::format("{}: hung, given up after {:.0f} s", what_, limit_.count());
-      std::ostringstream line;
-      if (id_ >= 0) {
-        std::istringstream request(fmt::format("{{\"id\":{},\"cell\":{{}}}}\n", id_));
-        serve(request, line,
-              [&](const WorkerRequest&) -> WorkerAnswer { throw std::runtime_error(why); });
-      }
-      std::cout << line.str() << std::flush;
-      std::cerr << "cclgym-nccl-worker: " << why << std::endl;
-      std::_Exit(1);
-    }
-  }
-
-  std::chrono::duration<double> limit_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::string what_;
-  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
-  std::int64_t id_ = -1;
-  bool ended_ = false;
-  std::thread thread_;
-};
 
 // Reads the lines added to the log since the last read.
 class LogTail {
@@ -197,9 +137,9 @@ void add_log(WorkerAnswer& answer, const NcclTeam& team, const TeamConfig& confi
   }
 }
 
-WorkerAnswer measure(NcclTeam& team, Watchdog& watchdog, LogTail& log,
+WorkerAnswer measure(NcclTeam& team, const TeamPeers& peers, Watchdog& watchdog, LogTail& log,
                      const WorkerRequest& request) {
-  watchdog.request(request.id);
+  if (peers.first()) watchdog.request(request.id);
   TeamCall call{.collective = lower_case(request.text("collective")),
                 .bytes = request.number("size_bytes", 4),
                 .in_place = request.text("in_place") == "1"};
@@ -211,6 +151,7 @@ WorkerAnswer measure(NcclTeam& team, Watchdog& watchdog, LogTail& log,
                           .channels = static_cast<int>(request.number("channels"))};
   const TeamTimes times = team.run(config, call, request.warmup, request.repeats);
   watchdog.idle();
+  if (!peers.first()) return {};
   WorkerAnswer answer;
   answer.samples_s = times.longest_s;
   const double factor = bus_factor(call.collective, team.options().ranks);
@@ -220,11 +161,21 @@ WorkerAnswer measure(NcclTeam& team, Watchdog& watchdog, LogTail& log,
       {"busbw_GBps", fmt::format("{:.5g}", algorithm_Bps * factor / 1e9)},
       {"shortest_rank_us_median", fmt::format("{:.5g}", upper_median(times.shortest_s) * 1e6)},
       {"verified", "yes"}};
-  add_log(answer, team, config, log.decisions(true));
+  std::vector<NcclDecision> decisions = log.decisions(true);
+  std::erase_if(decisions,
+                [](const NcclDecision& decision) { return decision.bytes == kStartBytes; });
+  add_log(answer, team, config, decisions);
   return answer;
 }
 
-Environment environment_of(NcclTeam& team, const OptionTexts& texts) {
+// The first calls; their times show whether processes take turns on a GPU.
+TeamTimes first_calls(NcclTeam& team) {
+  constexpr int kCalls = 50;
+  return team.run({}, {.collective = "allreduce", .bytes = 8, .in_place = false}, 20, kCalls);
+}
+
+Environment environment_of(const NcclTeam& team, const TeamPeers& peers, const TeamTimes& small,
+                           const OptionTexts& texts) {
   Environment environment = device_facts(0);
   const bool one_gpu = team.options().mode != TeamMode::Gpus;
   environment["nccl"] = team.version().to_string();
@@ -234,10 +185,8 @@ Environment environment_of(NcclTeam& team, const OptionTexts& texts) {
   environment["ranks"] = std::to_string(team.options().ranks);
   environment["nodes"] = std::to_string(team.nodes());
   environment["label"] = one_gpu ? "single-GPU loopback" : "one rank a GPU";
+  if (!peers.alone()) environment["processes"] = std::to_string(peers.processes());
   environment["built_with"] = cuda_build_text();
-  constexpr int kCalls = 50;
-  const TeamTimes small =
-      team.run({}, {.collective = "allreduce", .bytes = 8, .in_place = false}, 20, kCalls);
   const Quantisation quantisation = check_quantisation(small.longest_s);
   environment["allreduce_8B_us_median"] = fmt::format("{:.5g}", quantisation.median_s * 1e6);
   environment["quantisation"] = quantisation.text();
@@ -259,6 +208,83 @@ int check_log(const OptionTexts& texts, const std::string& path, int nodes,
   return check.chosen() > 0 && check.explained_share() >= kWanted ? 0 : 1;
 }
 
+// Makes the team of this process. If that of any process fails, all throw the error.
+std::unique_ptr<NcclTeam> team_of(const OptionTexts& texts, TeamPeers& peers, const Busy& busy) {
+  std::unique_ptr<NcclTeam> team;
+  std::string error;
+  try {
+    team = std::make_unique<NcclTeam>(team_options(texts), peers, busy);
+  } catch (const UserError& why) {
+    error = why.what();
+  }
+  error = shared_error(error, peers);
+  if (!error.empty()) throw UserError(error);
+  team->join();
+  return team;
+}
+
+// Ends this process, and its peers, with an exit code.
+using GiveUp = std::function<void(int code)>;
+
+int serve_cells(const OptionTexts& texts, TeamPeers& peers, const GiveUp& give_up) {
+  const OptionSpec& timeout = find_option(nccl_worker_options(), "timeout");
+  Watchdog watchdog(read_time_s(texts.at("timeout"), timeout));
+  watchdog.busy("starting");
+  const auto team = team_of(texts, peers, [&](const std::string& what) { watchdog.busy(what); });
+  const TeamTimes small = first_calls(*team);
+  watchdog.idle();
+  // Processes other than the first have no log of the decisions, and keep none.
+  LogTail log(team->log_path(), peers.first() ? texts.at("log") : "");
+  if (peers.first()) {
+    const Environment environment = environment_of(*team, peers, small, texts);
+    if (environment.at("quantisation") != "passed") {
+      std::cerr << "cclgym-nccl-worker: quantisation test " << environment.at("quantisation")
+                << '\n';
+    }
+    (void)log.decisions(false);  // skips the first calls' decisions
+    std::cout << environment_line(kWorker, environment) << std::endl;
+  }
+  int code = 1;
+  try {
+    code = serve_together(peers, std::cin, std::cout, [&](const WorkerRequest& request) {
+      return measure(*team, peers, watchdog, log, request);
+    });
+  } catch (const std::exception& error) {
+    // Thrown by processes other than the first, which answers with its errors.
+    std::cerr << fmt::format("cclgym-nccl-worker: process {}: {}", peers.process(), error.what())
+              << std::endl;
+  }
+  // After an error, kernels may wait for each other forever, and destructors for the kernels.
+  if (code != 0) give_up(code);
+  watchdog.busy("ending");
+  return code;
+}
+
+// Measures on the ranks of this process, or of all that a launcher has started.
+int measure_cells(const std::vector<std::string>& arguments) {
+  const OptionTexts texts = read_nccl_worker_arguments(arguments);
+  if (!launched_rank()) {
+    TeamPeers alone;
+    return serve_cells(texts, alone, [](int code) { std::_Exit(code); });
+  }
+  const std::unique_ptr<RankLink> link = open_rank_link(arguments);
+  TeamPeers peers(*link);
+  try {
+    (void)serve_cells(texts, peers, [&link](int code) { link->abort(code); });
+  } catch (const UserError& error) {
+    // Thrown by all processes; one line is enough.
+    if (peers.first()) std::cout << refused_line(kWorker, error.what()) << std::endl;
+    link->finish();
+    return kRefused;
+  } catch (const std::exception& error) {
+    std::cerr << fmt::format("cclgym-nccl-worker: process {}: {}", peers.process(), error.what())
+              << std::endl;
+    link->abort(1);  // the other processes may wait in a call that never ends
+  }
+  link->finish();
+  return 0;
+}
+
 int run(std::vector<std::string> arguments) {
   // Options of --check-log only.
   const auto take = [&](std::string_view name, std::string otherwise) {
@@ -277,26 +303,7 @@ int run(std::vector<std::string> arguments) {
     const std::string version = take("nccl-version", cuda_build_info().nccl_header);
     return check_log(read_nccl_worker_arguments(arguments), log_to_check, nodes, version);
   }
-  const OptionTexts texts = read_nccl_worker_arguments(arguments);
-  const OptionSpec& timeout = find_option(nccl_worker_options(), "timeout");
-  Watchdog watchdog(read_time_s(texts.at("timeout"), timeout));
-  watchdog.busy("starting");
-  NcclTeam team(team_options(texts), [&](const std::string& what) { watchdog.busy(what); });
-  const Environment environment = environment_of(team, texts);
-  watchdog.idle();
-  if (environment.at("quantisation") != "passed") {
-    std::cerr << "cclgym-nccl-worker: quantisation test " << environment.at("quantisation") << '\n';
-  }
-  LogTail log(team.log_path(), texts.at("log"));
-  (void)log.decisions(false);  // skips the quantisation test's decisions
-  std::cout << environment_line(kWorker, environment) << std::endl;
-  const int code = serve(std::cin, std::cout, [&](const WorkerRequest& request) {
-    return measure(team, watchdog, log, request);
-  });
-  // After an error, kernels may wait for each other forever, and destructors for the kernels.
-  if (code != 0) std::_Exit(code);
-  watchdog.busy("ending");
-  return code;
+  return measure_cells(arguments);
 }
 
 }  // namespace
@@ -317,7 +324,7 @@ int main(int argc, char** argv) {
   } catch (const UserError& error) {
     std::cout << refused_line("nccl", error.what()) << std::endl;
     std::cerr << "cclgym-nccl-worker: " << error.what() << '\n';
-    return 2;
+    return kRefused;
   } catch (const std::exception& error) {
     std::cerr << "cclgym-nccl-worker: " << error.what() << std::endl;
     std::_Exit(1);

@@ -4,6 +4,7 @@
 
 #include "agents/baselines/baselines_testing.hpp"
 #include "agents/baselines/registry.hpp"
+#include "agents/evaluation/nccl_choices.hpp"
 #include "support/catch.hpp"
 
 namespace cclgym {
@@ -52,6 +53,54 @@ TEST_CASE("the oracle has the oracle's time, the default the default's", "[agent
       CHECK(by_name == !cell.choice.starts_with("nccl-default"));
     }
   }
+}
+
+TEST_CASE("choices that NCCL cannot make are counted, and left out of the gain",
+          "[agents][evaluation]") {
+  const auto setup = test::setup_of(
+      "{fabric: ndv4, actions: stock-nccl, workload: {name: sweep, collectives: [allgather, "
+      "alltoall], sizes: 1KiB}}");
+  const auto cell = [](const char* collective, const char* choice, const char* algorithm,
+                       double ratio, std::uint64_t calls = 1) {
+    EvaluatedCell made;
+    made.collective = collective;
+    made.bytes = 1024;
+    made.calls = calls;
+    made.default_ratio = ratio;
+    made.choice = choice;
+    made.config = {.algorithm = algorithm, .protocol = Protocol::Simple};
+    return made;
+  };
+  // PAT needs one GPU per node, and NCCL asks no tuner about AllToAll.
+  const PolicyRun agent{.policy = "agent",
+                        .cells = {cell("allgather", "pat Simple c1", "pat", 0.1),
+                                  cell("alltoall", "naive Simple c1", "naive", 0.2),
+                                  cell("alltoall", "nccl-default:2.28", "naive", 1),
+                                  cell("allgather", "ring Simple c1", "ring", 0.5, 3)}};
+  const PolicyRun library{.policy = "nccl-default:2.28",
+                          .cells = {cell("alltoall", "nccl-default:2.28", "naive", 1)}};
+  const PolicyRun never{.policy = "never", .cells = {cell("allgather", "pat LL", "pat", 0.1)}};
+  const std::vector<PolicyRun> runs{agent, library, agent, never};
+  const auto shares = nccl_shares(*setup, runs);
+  REQUIRE(shares.size() == 2);
+  CHECK(shares[0].policy == "agent");
+  CHECK(shares[0].cells == 8);
+  CHECK(shares[0].not_asked == 2);
+  CHECK(shares[0].not_offered == 2);
+  REQUIRE(shares[0].default_ratio);
+  CHECK(*shares[0].default_ratio == Approx(std::pow(0.5, 0.75)));
+  CHECK_FALSE(shares[1].default_ratio);
+  CHECK(nccl_shares_text(shares) ==
+        "agent: NCCL cannot make the choice of 4 of 8 cells (2 of collectives about which it asks "
+        "no tuner, 2 that it does not offer on this machine); the other cells take 0.595 x the "
+        "default's time\n"
+        "never: NCCL cannot make the choice of 1 of 1 cells (1 that it does not offer on this "
+        "machine); there are no others\n");
+  // Programs of an interpreter are not deployed as a tuner.
+  const auto offline = test::setup_of(
+      "{fabric: ndv4, actions: offline, workload: {name: sweep, collectives: [allgather], sizes: "
+      "1KiB}}");
+  CHECK(nccl_shares(*offline, runs).empty());
 }
 
 TEST_CASE("cells of a stream without a list of calls are powers of two", "[agents][evaluation]") {

@@ -1,6 +1,7 @@
 // Runs the workers as programs, as far as possible without a GPU.
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <sys/wait.h>
@@ -8,6 +9,7 @@
 #include "calibration/cuda/cuda_build.hpp"
 #include "calibration/cuda/cuda_testing.hpp"
 #include "support/catch.hpp"
+#include "support/needs.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym {
@@ -19,8 +21,7 @@ struct Ended {
   std::string out;  ///< standard error is appended
 };
 
-Ended run_worker(const std::string& arguments) {
-  const std::string command = std::string(CCLGYM_BINARY_DIR) + "/cclgym-" + arguments;
+Ended run(const std::string& command) {
   std::FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "r");
   REQUIRE(pipe != nullptr);
   Ended ended;
@@ -31,6 +32,10 @@ Ended run_worker(const std::string& arguments) {
   const int status = ::pclose(pipe);
   if (WIFEXITED(status)) ended.code = WEXITSTATUS(status);
   return ended;
+}
+
+Ended run_worker(const std::string& arguments) {
+  return run(std::string(CCLGYM_BINARY_DIR) + "/cclgym-" + arguments);
 }
 
 }  // namespace
@@ -67,6 +72,21 @@ TEST_CASE("without a visible GPU, a worker refuses in one line of JSON and ends 
     CHECK_THAT(ended.out, test::has_text("cclgym-" + name + "-worker: no "));
   }
   ::unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+TEST_CASE("workers on several processes refuse together, in one line",
+          "[calibration][cuda-worker]") {
+  SKIP_UNLESS(std::filesystem::exists(CCLGYM_BINARY_DIR "/libcclgym-ranks.so"), test::kNeedsMpi);
+  const std::string start = "mpirun --allow-run-as-root --oversubscribe -n 3 ";
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  const Ended ended = run(start + CCLGYM_BINARY_DIR + "/cclgym-nccl-worker");
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  INFO(ended.out);
+  CHECK(ended.code == 2);
+  const std::string mark = R"({"refused":"process 0: no )";
+  const std::size_t at = ended.out.find(mark);
+  REQUIRE(at != std::string::npos);
+  CHECK(ended.out.find(R"({"refused")", at + 1) == std::string::npos);
 }
 
 TEST_CASE("a log of NCCL is checked against a policy without a GPU", "[calibration][cuda-worker]") {

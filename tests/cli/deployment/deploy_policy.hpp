@@ -15,11 +15,12 @@ namespace cclgym::test {
 // options after the name of the actions. `wanted` is a
 // level to choose wherever it is legal, for all knobs that have it.
 inline std::string policy_for(const std::string& fabric, const std::string& profile,
-                              std::uint64_t seed, const std::vector<std::string>& wanted = {}) {
-  const YamlValue options =
-      parse_yaml("{fabric: " + fabric + ", actions: " + profile +
-                     ", window: 2, workload: {name: sweep, collectives: [allreduce], sizes: 1MiB}}",
-                 "t.yaml");
+                              std::uint64_t seed, const std::vector<std::string>& wanted = {},
+                              const std::string& collectives = "allreduce") {
+  const YamlValue options = parse_yaml("{fabric: " + fabric + ", actions: " + profile +
+                                           ", window: 2, workload: {name: sweep, collectives: [" +
+                                           collectives + "], sizes: 1MiB}}",
+                                       "t.yaml");
   const TrainingEnvironment where("CollectiveTuning-v0", options, {});
   PolicyWeights weights = sample_weights(
       where.network_shape({.encoder = {8}, .lstm = 4, .head = 6, .value = 2, .levels = {}}), seed);

@@ -94,6 +94,19 @@ TEST_CASE("a policy becomes a folder that a job can use", "[cli][deploy]") {
   CHECK(std::distance(begin(only), end(only)) == 3);  // nothing half-written is left
 }
 
+TEST_CASE("deploy names the collectives about which NCCL asks no tuner", "[cli][deploy]") {
+  const TemporaryFolder folder;
+  write_file(folder / "p.policy",
+             policy_for("ndv4", "stock-nccl, legal: nccl", 1, {}, "allreduce, alltoall"));
+  const Ended ended = run_program(
+      deploy({"--policy", "p.policy", "--for", "nccl-2.30", "-o", "out"}), folder.path());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(ended.out,
+                 "ndv4: the policy's choices for alltoall are not deployed: NCCL asks no tuner"));
+  CHECK_FALSE(contains(ended.out, "first choice"));
+}
+
 TEST_CASE("deploy refuses invalid requests, and then writes nothing", "[cli][deploy]") {
   const TemporaryFolder folder;
   write_file(folder / "p.policy", policy_for("{name: ring, gpus: 4}", "stock-nccl", 1));
@@ -170,6 +183,116 @@ TEST_CASE("a dispatch table becomes lines", "[cli][deploy]") {
   CHECK(contains(refused.err, "d.yaml:6:"));
   CHECK(contains(refused.err, "algorithm 'all-pairs' does not exist in this release of NCCL"));
   CHECK(contains(read_file(folder / "out/tuner.csv"), "tree,ll"));  // unchanged
+}
+
+// A user's fabric in a folder of its own.
+void write_fabric(const TemporaryFolder& folder) {
+  std::filesystem::create_directories(folder / "fabrics of mine");
+  write_file(folder / "fabrics of mine/file.yaml",
+             "name: duo\ngpu_model: V100\nnodes: [{name: gpu0..3}]\n"
+             "links: [{mesh: gpu0..3, kind: nvlink, bandwidth: 25 GB/s, latency: 0.7us}]\n");
+}
+
+TEST_CASE("a table tuned under noise on a user's fabric file is simulated and deployed",
+          "[cli][deploy]") {
+  const TemporaryFolder folder;
+  write_fabric(folder);
+  const std::string sweep =
+      "name: s\nfabrics: ['fabrics of mine/file.yaml']\nnoise: NOISE\nseeds: 1..2\n"
+      "collectives: [allreduce]\nalgorithms: [ring, tree]\nprotocols: [LL, Simple]\n"
+      "channels: [2]\nsizes: [1KiB, 1MiB]\nengine: flow\n";
+  const auto sweep_with = [&](const std::string& noise) {
+    std::string text = sweep;
+    write_file(folder / "s.yaml", text.replace(text.find("NOISE"), 5, noise));
+  };
+  const auto run = [&](const std::vector<std::string>& args) {
+    const Ended ended = run_program(args, folder.path());
+    INFO(ended.err);
+    CHECK(ended.code == 0);
+    return ended;
+  };
+  sweep_with("cloud-ib");
+  CHECK(contains(run({"tune-dispatch", "s.yaml", "-o", "t.yaml"}).out, "duo noise=cloud-ib, allr"));
+  CHECK(contains(read_file(folder / "t.yaml"), "fabric: \"duo\"\n"));
+  CHECK(contains(run({"simulate", "--fabric", "fabrics of mine/file.yaml", "--collective",
+                      "allreduce", "--size", "1KiB", "--algorithm", "dispatch:t.yaml"})
+                     .out,
+                 "LL"));
+  (void)run(deploy({"--dispatch", "t.yaml", "--machine", "fabrics of mine/file.yaml", "--for",
+                    "nccl-2.28", "-o", "out"}));
+  CHECK(contains(read_file(folder / "out/tuner.csv"), "# duo\nallreduce,0,"));
+  CHECK(contains(read_file(folder / "out/tuner.csv"), ",1,4\n"));
+  // The table has the fabric's name, which says nothing about the file.
+  const Ended unnamed = run_program(
+      deploy({"--dispatch", "t.yaml", "--for", "nccl-2.28", "-o", "other"}), folder.path());
+  CHECK(unnamed.code == 2);
+  CHECK(contains(unnamed.err, "unknown fabric 'duo'"));
+  CHECK(contains(unnamed.err, "give the file as --machine FILE.yaml"));
+  const Ended wrong = run_program(
+      deploy({"--dispatch", "t.yaml", "--machine", "s.yaml", "--for", "nccl-2.28", "-o", "other"}),
+      folder.path());
+  CHECK(wrong.code == 2);
+  CHECK(contains(wrong.err, "s.yaml:"));
+
+  // One fabric with and without noise would be two tables of it.
+  sweep_with("[none, cloud-ib]");
+  std::filesystem::remove_all(folder / "results");
+  const Ended both = run_program({"tune-dispatch", "s.yaml", "-o", "u.yaml"}, folder.path());
+  CHECK(both.code == 2);
+  CHECK(contains(both.err, "s.yaml: the sweep has 'duo' and 'duo noise=cloud-ib', which are one"));
+  CHECK_FALSE(std::filesystem::exists(folder / "u.yaml"));
+}
+
+TEST_CASE("a policy for a user's fabric file is deployed by the file, and has its name",
+          "[cli][deploy]") {
+  const TemporaryFolder folder;
+  write_fabric(folder);
+  const std::string file = folder / "fabrics of mine/file.yaml";
+  write_file(folder / "p.policy", policy_for("{name: '" + file + "'}", "stock-nccl", 1));
+  const Ended ended =
+      run_program(deploy({"--policy", "p.policy", "--machine", "fabrics of mine/file.yaml", "--for",
+                          "nccl-2.28", "-o", "out"}),
+                  folder.path());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(ended.out, "duo: ranks 4, nodes 1"));
+  const PolicyChoices policy(parse_policy(read_file(folder / "out/tuner.policy"), "p"), "p", 4, 1);
+  CHECK(policy.machine() == "duo");
+  const Ended unnamed = run_program(
+      deploy({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "other"}), folder.path());
+  CHECK(unnamed.code == 2);
+  CHECK(contains(unnamed.err, "give the file as --machine FILE.yaml"));
+}
+
+TEST_CASE("an agent trained on a user's fabric file is deployed by its name", "[cli][deploy]") {
+  const TemporaryFolder folder;
+  write_fabric(folder);
+  const std::string options =
+      "{fabric: 'fabrics of mine/file.yaml', actions: stock-nccl, legal: nccl, oracle: true,\n"
+      " workload: {name: sweep, collectives: [allreduce], sizes: 1KiB..4KiB x2}}\n";
+  write_file(folder / "t.yaml",
+             "name: t\ntrain:\n  - options: " + options +
+                 "evaluate:\n  - label: all\n    options: " + options +
+                 "agent: {encoder: [8], lstm: 4, head: 6, value: 4}\nwarm_start: {iterations: 1}\n"
+                 "ppo: {iterations: 1, environments: 4, steps: 16, sequence: 8}\nseeds: [1]\n");
+  const Ended trained = run_program({"train", "t.yaml", "--quiet"}, folder.path());
+  SKIP_UNLESS(!contains(trained.err, "cannot train"), kNeedsTorch);
+  INFO(trained.err);
+  REQUIRE(trained.code == 0);
+  const Ended ended = run_program(
+      deploy({"--policy", "results/t", "--machine", "duo", "--for", "nccl-2.28", "-o", "out"}),
+      folder.path());
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(ended.out, "duo: ranks 4, nodes 1"));
+  REQUIRE(run_program({"export", "results/t", "--to", "p.policy"}, folder.path()).code == 0);
+  const Ended file =
+      run_program(deploy({"--policy", "p.policy", "--machine", "fabrics of mine/file.yaml", "--for",
+                          "nccl-2.28", "-o", "same"}),
+                  folder.path());
+  INFO(file.err);
+  REQUIRE(file.code == 0);
+  CHECK(read_file(folder / "same/tuner.csv") == read_file(folder / "out/tuner.csv"));
 }
 
 TEST_CASE("constants are fitted to a machine", "[cli][deploy]") {
