@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "calibration/loop/loop_policy.hpp"
-#include "deploy/trigger/regime_trigger.hpp"
 #include "deploy/loop/table_learner.hpp"
+#include "deploy/trigger/regime_trigger.hpp"
 #include "env/tuning/collective_tuning.hpp"
 
 namespace cclgym {

@@ -47,7 +47,8 @@ TEST_CASE("The shipped training files are read", "[agents][docs]") {
                                        "train-reward-ablation",
                                        "train-direct",
                                        "train-stragglers",
-                                       "train-jobs"};
+                                       "train-jobs",
+                                       "train-zero-shot"};
   std::set<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(CCLGYM_SOURCE_DIR "/experiments")) {
     const std::string name = entry.path().stem().string();

@@ -18,8 +18,8 @@ namespace cclgym {
 /// busiest link, thread block or proxy.
 struct PlanEstimate {
   double start_s = 0;       ///< longest chain of latencies, with the launch
-  double s_per_B = 0;       ///< of the busiest link, thread block or proxy
-  double path_s_per_B = 0;  ///< of the longest chain of messages
+  double s_per_B = 0;       ///< time per byte of the busiest link, thread block or proxy
+  double path_s_per_B = 0;  ///< time per byte of the longest chain of messages
   double tile_bytes = 0;    ///< largest call whose messages are one tile each, B
   /// Messages between nodes on the longest chain, each of which waits for `queued` messages of
   /// other channels in its rank's proxy.
@@ -45,13 +45,13 @@ class PlanEstimates {
   struct Base {
     bool runs = false;
     double start_s = 0;        ///< without the launch
-    double path_s_per_B = 0;   ///< of the longest chain
-    double block_s_per_B = 0;  ///< of the busiest thread block
+    double path_s_per_B = 0;   ///< time per byte of the longest chain
+    double block_s_per_B = 0;  ///< time per byte of the busiest thread block
     double message_share = 0;  ///< largest message per byte of the call
     double proxy_share = 0;    ///< wire bytes through the busiest rank's proxy, per byte
     double wire_share = 1;     ///< bytes on the wire per byte of payload
     int proxied = 0;           ///< messages through proxies on the longest chain of a small call
-    int thread_blocks = 1;     ///< of a GPU
+    int thread_blocks = 1;     ///< most on a GPU
     Runtime runtime = Runtime::Nccl;
     int channels = 1;
   };

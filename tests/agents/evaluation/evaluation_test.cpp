@@ -103,6 +103,30 @@ TEST_CASE("choices that NCCL cannot make are counted, and left out of the gain",
   CHECK(nccl_shares(*offline, runs).empty());
 }
 
+TEST_CASE("the time of an iteration has the computation that its calls do not overlap",
+          "[agents][evaluation]") {
+  // Two calls of equal size after 1 ms of computation each. If the job computes meanwhile, the
+  // first call is hidden behind the second computation.
+  const auto run_of = [](const std::string& overlaps) {
+    const auto setup = read_tuning_setup(parse_yaml(
+        "{fabric: ndv4, actions: stock-nccl, workload: {name: trace, calls: [{collective: "
+        "allreduce, size: 64KiB, compute: 1ms, overlaps: " +
+            overlaps +
+            "}, {collective: allreduce, size: 64KiB, compute: 1ms, overlaps: " + overlaps + "}]}}",
+        "t"));
+    const std::vector<EvaluatedPolicy> policies{
+        {.name = "oracle", .make = [](std::uint64_t) { return make_baseline("oracle"); }}};
+    return evaluate_policies(setup, policies, {.calls = 4, .seeds = {1}}).at(0);
+  };
+  const PolicyRun waits = run_of("false");
+  REQUIRE(waits.step_us > 0);
+  CHECK(waits.step_us < 1000);
+  CHECK(waits.iteration_us == Approx(2000 + waits.step_us));
+  const PolicyRun overlaps = run_of("true");
+  CHECK(overlaps.step_us == Approx(waits.step_us));
+  CHECK(overlaps.iteration_us == Approx(2000 + waits.step_us / 2));
+}
+
 TEST_CASE("cells of a stream without a list of calls are powers of two", "[agents][evaluation]") {
   const auto setup = test::setup_of(
       "{fabric: {name: ring, gpus: 4}, actions: stock-nccl, workload: {name: curriculum, "

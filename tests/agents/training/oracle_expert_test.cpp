@@ -1,5 +1,6 @@
 #include "agents/experts/oracle_expert.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -9,6 +10,48 @@
 
 namespace cclgym {
 namespace {
+
+TEST_CASE("The expert of estimates takes the advised action where it is within the margin",
+          "[agents][oracle-expert]") {
+  const TrainingEnvironment where(
+      "CollectiveTuning-v0",
+      parse_yaml(
+          "{fabric: {name: perlmutter, servers: 2}, workload: {name: sweep, sizes: 1KiB..1GiB "
+          "x16, order: listed}, actions: stock-nccl}",
+          "t"),
+      {});
+  const std::shared_ptr<const TuningSetup>& setup = where.setup();
+  const std::size_t calls = setup->listed_calls().size();
+  CollectiveTuningEnv environment(setup);
+  OwnedBuffers buffers(environment.spec());
+  std::vector<std::int32_t> levels(environment.spec().action_space.size());
+  Random random(2);
+  // Margins within which all, some and hardly any of the advised actions are.
+  std::vector<std::size_t> taken;
+  for (const double margin : {10.0, 0.03, 0.0}) {
+    OracleExpert expert(setup, 0.005, margin, true);
+    environment.reset(1, buffers.view());
+    taken.push_back(0);
+    for (std::size_t i = 0; i < calls; ++i) {
+      const Call call = environment.next_call().call;
+      expert.choose(environment, random, levels);
+      const auto advice = setup->prior->advice(call);
+      const double best_s = environment.oracle().best(call).time_s;
+      const double advised_s = environment.oracle().time(call, advice).time_s;
+      if (advised_s <= (1 + margin) * best_s) {
+        CHECK(std::ranges::equal(levels, advice));
+        ++taken.back();
+      } else {
+        CHECK(environment.oracle().time(call, levels).time_s <=
+              Approx((1 + margin) * best_s).epsilon(1e-9));
+      }
+      environment.step(levels, buffers.view());
+    }
+  }
+  CHECK(taken[0] == calls);
+  CHECK(taken[1] < calls);
+  CHECK(taken[1] > 0);
+}
 
 TEST_CASE("The expert draws good actions, better ones more often", "[agents][oracle-expert]") {
   const TrainingEnvironment where(
