@@ -1,6 +1,7 @@
 #include "agents/baselines/simple_policies.hpp"
 
 #include <algorithm>
+#include <fmt/core.h>
 
 #include "core/error.hpp"
 #include "env/tuning/estimates/action_prior.hpp"
@@ -91,6 +92,12 @@ bool FormulaPolicy::runs(CollectiveKind collective, std::uint16_t program,
     if (config.program == program && config.protocol == protocol) return true;
   }
   return false;
+}
+
+void EstimatePolicy::begin_setup(const TuningSetup& setup) {
+  if (setup.fabric.ranks <= ActionPrior::kMostRanks) return;
+  throw UserError(fmt::format("policy 'estimate': {} has {} ranks; expected at most {}",
+                              setup.fabric_label, setup.fabric.ranks, ActionPrior::kMostRanks));
 }
 
 void EstimatePolicy::choose(const CollectiveTuningEnv& environment,

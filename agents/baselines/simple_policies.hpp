@@ -57,12 +57,15 @@ class FormulaPolicy : public TuningPolicy {
 };
 
 /// "estimate": the action with the least estimated time (ActionPrior::advice), without a simulation
-/// of its time. If nothing can be estimated, the action nearest to TuningActions::reference.
+/// of its time. If nothing can be estimated for a collective (all actions are synthesised
+/// programs), the action nearest to TuningActions::reference. Throws UserError on a machine with
+/// more than ActionPrior::kMostRanks ranks.
 class EstimatePolicy : public TuningPolicy {
  public:
   EstimatePolicy() : TuningPolicy("estimate") {}
 
  protected:
+  void begin_setup(const TuningSetup& setup) override;
   void choose(const CollectiveTuningEnv& environment, std::span<std::int32_t> action) override;
 };
 

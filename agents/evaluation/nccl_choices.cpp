@@ -82,8 +82,8 @@ std::vector<NcclShare> nccl_shares(const TuningSetup& setup, std::span<const Pol
 std::string nccl_shares_text(std::span<const NcclShare> shares) {
   std::string text;
   for (const NcclShare& share : shares) {
-    text += fmt::format("{}: NCCL cannot make the choice of {} of {} cells (", share.policy,
-                        share.not_asked + share.not_offered, share.cells);
+    text += fmt::format("{}: NCCL cannot make the choice of {} of {} cells of all seeds (",
+                        share.policy, share.not_asked + share.not_offered, share.cells);
     if (share.not_asked > 0) {
       text += fmt::format("{} of collectives about which it asks no tuner", share.not_asked);
     }

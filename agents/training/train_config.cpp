@@ -81,7 +81,8 @@ void check_alike(const TrainingEnvironment& first, const TrainingEnvironment& ot
   }
   throw UserError(where.location(),
                   "this environment has other observations or actions than the first one; expected "
-                  "the same environment, actions, number of tuners and window");
+                  "the same environment, actions, number of tuners, window and features "
+                  "(features, action_features, estimate_features)");
 }
 
 // Throws unless calls can be drawn by weight, if the part asks for that.
@@ -335,6 +336,11 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
                     .fit_streams = trigger.count("fit_streams"),
                     .epochs = trigger.count("epochs")};
   const bool tuning = config.parts.front().environment->setup() != nullptr;
+  if (config.trigger.streams == 0 && config.trigger.form != TriggerForm::Cusum) {
+    throw UserError(trigger.mapping().location(),
+                    "trigger has a form, but no streams, so that none would be trained; expected "
+                    "streams >= 1");
+  }
   if (config.trigger.streams > 0 && !tuning) {
     throw UserError(trigger.mapping().location(),
                     "a trigger needs an environment with regimes: CollectiveTuning-v0");

@@ -366,6 +366,11 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
     }
   }
   setup->estimate_features = read_flag(value("estimate_features"), spec_of("estimate_features"));
+  if (setup->estimate_features && site->fabrics.front()->ranks() > ActionPrior::kMostRanks) {
+    throw UserError(value("estimate_features").location(),
+                    fmt::format("estimate_features is for at most {} ranks, found {}",
+                                ActionPrior::kMostRanks, site->fabrics.front()->ranks()));
+  }
   setup->action_features = read_flag(value("action_features"), spec_of("action_features"));
   if (setup->action_features && programs.synth.empty()) {
     throw UserError(value("action_features").location(),

@@ -91,10 +91,12 @@ TEST_CASE("choices that NCCL cannot make are counted, and left out of the gain",
   CHECK(*shares[0].default_ratio == Approx(std::pow(0.5, 0.75)));
   CHECK_FALSE(shares[1].default_ratio);
   CHECK(nccl_shares_text(shares) ==
-        "agent: NCCL cannot make the choice of 4 of 8 cells (2 of collectives about which it asks "
+        "agent: NCCL cannot make the choice of 4 of 8 cells of all seeds (2 of collectives about "
+        "which it asks "
         "no tuner, 2 that it does not offer on this machine); the other cells take 0.595 x the "
         "default's time\n"
-        "never: NCCL cannot make the choice of 1 of 1 cells (1 that it does not offer on this "
+        "never: NCCL cannot make the choice of 1 of 1 cells of all seeds (1 that it does not offer "
+        "on this "
         "machine); there are no others\n");
   // Programs of an interpreter are not deployed as a tuner.
   const auto offline = test::setup_of(

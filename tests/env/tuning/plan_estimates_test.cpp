@@ -83,3 +83,16 @@ TEST_CASE("the advised action is near the best, without a simulation", "[env][es
   CHECK(advised_over_best(*setup_of(sweep_on("{name: ndv4, servers: 2}"))) < 1.04);
   CHECK(advised_over_best(*setup_of(sweep_on("{name: perlmutter, servers: 2}"))) < 1.15);
 }
+
+TEST_CASE("estimates of large machines are refused", "[env][estimate]") {
+  const std::string options =
+      "{fabric: {name: ndv4, servers: 32}, actions: stock-nccl, estimate_features: true, workload: "
+      "{name: sweep, sizes: [1MiB]}}";
+  std::string message;
+  try {
+    (void)setup_of(options);
+  } catch (const UserError& error) {
+    message = error.what();
+  }
+  CHECK(message.ends_with("estimate_features is for at most 128 ranks, found 256"));
+}
