@@ -72,6 +72,32 @@ struct Replayed {
   double alarms = 0;
 };
 
+// Plays the loop with its events. `make` makes a call in a state and returns its time, s;
+// `policies` make each call, with a pause before it.
+template <class Make>
+void play(const LoopConfig& config, const LoopPlan& plan, int policies, const Make& make) {
+  std::size_t next = 0;
+  std::size_t state = 0;
+  for (double now_s = 0; now_s < config.seconds;) {
+    for (std::size_t call = 0; call < plan.calls.size(); ++call) {
+      while (next < config.events.size() && now_s >= config.events[next].at_s) {
+        state = state_named(config.events[next++].label);
+      }
+      now_s += policies * (make(state, call) + config.compute_s + 1e-3);
+    }
+  }
+}
+
+// A call as the leader measures it: one of the sweep's times, and the interfaces' bytes, at which
+// traffic is seen.
+LearnerCall measured_call(const Swept& swept, std::size_t state, std::size_t call,
+                          std::size_t config, Random& random) {
+  const double drawn_s = swept.samples_s[static_cast<std::size_t>(
+      random.integer(0, static_cast<std::int64_t>(swept.samples_s.size()) - 1))];
+  const double bytes = (state == 1 ? 1.5e6 : 1e6) * (1 + 0.02 * random.uniform());
+  return {.group = call, .config = config, .time_s = drawn_s, .bytes = bytes};
+}
+
 Replayed replay(const LoopConfig& config, const LoopPlan& plan, const SweptMachine& machine,
                 std::uint64_t seed) {
   std::vector<std::vector<double>> prior_s;
@@ -85,32 +111,20 @@ Replayed replay(const LoopConfig& config, const LoopPlan& plan, const SweptMachi
   double frozen_s = 0;
   double hindsight_s = 0;
   double oracle_s = 0;
-  std::size_t next = 0;
-  std::size_t state = 0;
-  for (double now_s = 0; now_s < config.seconds;) {
-    for (std::size_t call = 0; call < plan.calls.size(); ++call) {
-      while (next < config.events.size() && now_s >= config.events[next].at_s) {
-        state = state_named(config.events[next++].label);
-      }
-      const auto& times = machine[state][call];
-      const std::size_t own = learner.table()[call];
-      const Swept& swept = times[own];
-      REQUIRE(!swept.samples_s.empty());
-      const double drawn_s = swept.samples_s[static_cast<std::size_t>(
-          random.integer(0, static_cast<std::int64_t>(swept.samples_s.size()) - 1))];
-      double best_s = swept.usual_s;
-      for (const Swept& each : times) best_s = std::min(best_s, each.usual_s);
-      agent_s += swept.usual_s;
-      frozen_s += times[frozen[call]].usual_s;
-      hindsight_s += times[hindsight[call]].usual_s;
-      oracle_s += best_s;
-      // Four policies make each call, with a pause before it.
-      now_s += 4 * (swept.usual_s + config.compute_s + 1e-3);
-      // Traffic is seen at the interfaces.
-      const double bytes = (state == 1 ? 1.5e6 : 1e6) * (1 + 0.02 * random.uniform());
-      (void)learner.observe({.group = call, .config = own, .time_s = drawn_s, .bytes = bytes});
-    }
-  }
+  play(config, plan, 4, [&](std::size_t state, std::size_t call) {
+    const auto& times = machine[state][call];
+    const std::size_t own = learner.table()[call];
+    const Swept& swept = times[own];
+    REQUIRE(!swept.samples_s.empty());
+    double best_s = swept.usual_s;
+    for (const Swept& each : times) best_s = std::min(best_s, each.usual_s);
+    agent_s += swept.usual_s;
+    frozen_s += times[frozen[call]].usual_s;
+    hindsight_s += times[hindsight[call]].usual_s;
+    oracle_s += best_s;
+    (void)learner.observe(measured_call(swept, state, call, own, random));
+    return swept.usual_s;
+  });
   return {.over_frozen = agent_s / frozen_s,
           .over_hindsight = agent_s / hindsight_s,
           .over_oracle = agent_s / oracle_s,
@@ -140,31 +154,19 @@ PolicyReplayed replay_policy(double within) {
   double policy_s = 0;
   double blind_s = 0;
   double frozen_s = 0;
-  std::size_t next = 0;
-  std::size_t state = 0;
-  for (double now_s = 0; now_s < config.seconds;) {
-    for (std::size_t call = 0; call < plan.calls.size(); ++call) {
-      while (next < config.events.size() && now_s >= config.events[next].at_s) {
-        state = state_named(config.events[next++].label);
-      }
-      const auto& times = machine[state][call];
-      // A segment as large as the call is as none, and was not measured.
-      const auto swept = [&](std::size_t config_at) -> const Swept& {
-        return times[times[config_at].samples_s.empty() ? 0 : config_at];
-      };
-      const std::size_t own = chooser.table()[call];
-      const auto& samples_s = swept(own).samples_s;
-      const double drawn_s = samples_s[static_cast<std::size_t>(
-          random.integer(0, static_cast<std::int64_t>(samples_s.size()) - 1))];
-      policy_s += swept(own).usual_s;
-      blind_s += swept(blind[call]).usual_s;
-      frozen_s += swept(frozen[call]).usual_s;
-      // Six policies make each call, with a pause before it.
-      now_s += 6 * (swept(own).usual_s + config.compute_s + 1e-3);
-      const double bytes = (state == 1 ? 1.5e6 : 1e6) * (1 + 0.02 * random.uniform());
-      (void)chooser.observe({.group = call, .config = own, .time_s = drawn_s, .bytes = bytes});
-    }
-  }
+  play(config, plan, 6, [&](std::size_t state, std::size_t call) {
+    const auto& times = machine[state][call];
+    // A segment as large as the call is as none, and was not measured.
+    const auto swept = [&](std::size_t config_at) -> const Swept& {
+      return times[times[config_at].samples_s.empty() ? 0 : config_at];
+    };
+    const std::size_t own = chooser.table()[call];
+    policy_s += swept(own).usual_s;
+    blind_s += swept(blind[call]).usual_s;
+    frozen_s += swept(frozen[call]).usual_s;
+    (void)chooser.observe(measured_call(swept(own), state, call, own, random));
+    return swept(own).usual_s;
+  });
   return {.over_blind = policy_s / blind_s, .over_frozen = policy_s / frozen_s};
 }
 
