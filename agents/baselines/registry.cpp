@@ -21,7 +21,7 @@ const std::vector<BaselineInfo>& baseline_infos() {
       {"dispatch:FILE", "a table of size ranges written by tune-dispatch"},
       {"synth:KIND", "the fastest synthesised program: synth:pareto, synth:throughput or synth"},
       {"formula", "the synthesised program with the least alpha-beta time, without a simulation"},
-      {"estimate", "the action with the least alpha-beta time, without a simulation"},
+      {"estimate", "the action with the least estimated time, without a simulation"},
       {"random", "any legal action"},
       {"bandit", "online UCB1 per collective and power of two of the size"},
       {"autoccl", "online coordinate descent per collective and size (AutoCCL)"},

@@ -15,14 +15,9 @@ OracleExpert::Cell OracleExpert::cell_of(const Call& call, std::span<const doubl
   const double best_s = *std::ranges::min_element(times_s);
   Cell cell;
   if (advised_) {
-    const auto advice = setup_->prior->advice(call);
-    const auto all = setup_->actions->legal_actions(call.collective);
-    // The advice is one of the legal actions themselves.
-    const auto index = advice.empty() ? times_s.size()
-                                      : static_cast<std::size_t>(advice.data() - all.data()) /
-                                            setup_->actions->knobs().size();
-    if (index < times_s.size() && std::log(times_s[index] / best_s) <= std::log1p(margin_)) {
-      return {{static_cast<std::uint32_t>(index)}, {1}};
+    const auto number = setup_->prior->advised_number(call);
+    if (number && std::log(times_s[*number] / best_s) <= std::log1p(margin_)) {
+      return {{static_cast<std::uint32_t>(*number)}, {1}};
     }
   }
   double sum = 0;

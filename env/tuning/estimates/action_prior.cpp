@@ -79,7 +79,7 @@ const std::vector<ActionPrior::Advised>& ActionPrior::advised_of(CollectiveKind 
     const PlainConfig config = actions_->config(collective, action);
     if (actions_->synthesised(config) != nullptr) continue;
     if (const auto one = estimates_.estimate(collective, config, loads_)) {
-      entry->second.push_back({*one, config.protocol, action});
+      entry->second.push_back({*one, config.protocol, i, action});
     }
   }
   return entry->second;
@@ -87,10 +87,22 @@ const std::vector<ActionPrior::Advised>& ActionPrior::advised_of(CollectiveKind 
 
 std::span<const std::int32_t> ActionPrior::advice(const Call& call) {
   const std::lock_guard lock(mutex_);
+  const Advised* best = best_advised(call);
+  return best == nullptr ? std::span<const std::int32_t>{} : best->action;
+}
+
+std::optional<std::size_t> ActionPrior::advised_number(const Call& call) {
+  const std::lock_guard lock(mutex_);
+  const Advised* best = best_advised(call);
+  return best == nullptr ? std::nullopt : std::optional(best->number);
+}
+
+// The action with the least estimate; null if nothing is known.
+const ActionPrior::Advised* ActionPrior::best_advised(const Call& call) {
   const std::vector<Advised>& all = advised_of(call.collective);
   const std::tuple key{call.collective, call.bytes};
   if (const auto found = advice_.find(key); found != advice_.end()) {
-    return all[found->second].action;
+    return &all[found->second];
   }
   const bool by_size = actions_->by_size(call.collective);
   const auto bytes = static_cast<double>(call.bytes);
@@ -102,9 +114,9 @@ std::span<const std::int32_t> ActionPrior::advice(const Call& call) {
     least_s = time_s;
     best = i;
   }
-  if (best == all.size()) return {};
+  if (best == all.size()) return nullptr;
   if (advice_.size() < kMostCalls) advice_.emplace(key, best);
-  return all[best].action;
+  return &all[best];
 }
 
 double ActionPrior::estimate_s(const Call& call, const PlainConfig& config) {

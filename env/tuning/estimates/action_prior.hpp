@@ -38,6 +38,8 @@ class ActionPrior {
   /// Legal action with the least PlanEstimate, knobs() numbers; of equal ones, the first. Tuners
   /// and synthesised programs are no candidates. Empty if nothing is known.
   [[nodiscard]] std::span<const std::int32_t> advice(const Call& call);
+  /// Its number among the legal actions of the collective; nullopt if nothing is known.
+  [[nodiscard]] std::optional<std::size_t> advised_number(const Call& call);
   /// PlanEstimate of a configuration, s; 0 if nothing is known.
   [[nodiscard]] double estimate_s(const Call& call, const PlainConfig& config);
   /// Least PlanEstimate of the actions with each level of Knob::Algorithm after the tuners and each
@@ -59,8 +61,10 @@ class ActionPrior {
   struct Advised {
     PlanEstimate estimate;
     Protocol protocol = Protocol::Simple;
+    std::size_t number = 0;  ///< among the legal actions
     std::span<const std::int32_t> action;
   };
+  [[nodiscard]] const Advised* best_advised(const Call& call);
   [[nodiscard]] double known_estimate_s(const Call& call, const PlainConfig& config);
   [[nodiscard]] const std::vector<Advised>& advised_of(CollectiveKind collective);
   [[nodiscard]] const Lines& lines_of(CollectiveKind collective);
