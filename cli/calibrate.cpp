@@ -7,6 +7,7 @@
 #include "calibration/cuda/nccl/nccl_cells.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/gpu_options.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/mpi_options.hpp"
 #include "cli/support/print.hpp"
@@ -53,6 +54,10 @@ int calibrate(const std::vector<std::string>& args) {
       .output("out,o", "FILE", "CSV file for the rows; an incomplete file is continued");
   add_backend_options(reader, name);
   add_sweep_options(reader);
+  reader
+      .flag("dry-run",
+            "print the number of cells and an upper bound of the time; nothing is measured")
+      .flag("json", kJsonHelp);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   if (!arguments->has("out")) {
@@ -60,7 +65,21 @@ int calibrate(const std::vector<std::string>& args) {
   }
   check_output_file(*arguments);
   const MeasurementBackend backend = backend_of(name, *arguments);
+  const bool json = wants_json(*arguments);
+  if (arguments->has("dry-run")) {
+    print_planned_sweep(backend, *arguments, arguments->text("out"), json);
+    return 0;
+  }
   const SweepResult result = run_sweep(backend, *arguments, arguments->text("out"));
+  if (json) {
+    print_json({{"rows", result.progress.done},
+                {"cells", result.progress.total},
+                {"refused", result.refused},
+                {"failed", result.failed},
+                {"last_failure", result.last_failure},
+                {"file", arguments->text("out")}});
+    return 0;
+  }
   print_out("rows      {} of {} in {}\n", result.progress.done, result.progress.total,
             arguments->text("out"));
   if (result.refused > 0) print_out("refused   {}\n", result.refused);

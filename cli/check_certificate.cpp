@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "cli/support/command.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
@@ -21,7 +22,7 @@ constexpr std::size_t kMaxBytes = std::size_t{256} << 20U;
 
 // Writes the formula and the proof of a refutation for other checkers.
 void write_proof(const synthesis::FabricCertificate& file, const std::string& path,
-                 const std::string& folder) {
+                 const std::string& folder, bool json) {
   const auto* refutation = std::get_if<synthesis::RefutationEvidence>(&file.certificate.evidence);
   if (refutation == nullptr) return;
   const std::filesystem::path stem =
@@ -30,10 +31,11 @@ void write_proof(const synthesis::FabricCertificate& file, const std::string& pa
   const std::string proof = stem.string() + ".drat";
   write_text_file(formula, synthesis::refuted_formula(*file.fabric, file.certificate).value());
   write_text_file(proof, refutation->proof);
-  print_out("{}: check it with: drat-trim {} {}\n", path, formula, proof);
+  if (!json) print_out("{}: check it with: drat-trim {} {}\n", path, formula, proof);
 }
 
-void check_file(const std::string& path, const std::optional<std::string>& drat) {
+// Returns the claim of the file.
+std::string check_file(const std::string& path, const std::optional<std::string>& drat, bool json) {
   const synthesis::FabricCertificate file =
       synthesis::read_certificate(read_text_file(path, kMaxBytes), path);
   const std::string claim = synthesis::statement(file);
@@ -41,8 +43,9 @@ void check_file(const std::string& path, const std::optional<std::string>& drat)
       !problem.empty()) {
     throw UserError({.file = path}, fmt::format("does not hold: {}: {}", claim, problem));
   }
-  print_out("{}: holds: {}\n", path, claim);
-  if (drat) write_proof(file, path, *drat);
+  if (!json) print_out("{}: holds: {}\n", path, claim);
+  if (drat) write_proof(file, path, *drat, json);
+  return claim;
 }
 
 int check_certificates(const std::vector<std::string>& args) {
@@ -50,7 +53,8 @@ int check_certificates(const std::vector<std::string>& args) {
   reader.repeated("FILE", "certificates of cclgym synthesize (DIR/certificates/*.json)")
       .option("drat", "DIR",
               "also write the formula (.cnf) and the proof (.drat) of each refutation into this "
-              "folder, for other checkers such as drat-trim");
+              "folder, for other checkers such as drat-trim")
+      .flag("json", kJsonHelp);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   std::optional<std::string> drat;
@@ -58,7 +62,12 @@ int check_certificates(const std::vector<std::string>& args) {
     drat = arguments->text("drat");
     make_folder(*drat);
   }
-  for (const std::string& path : arguments->texts("FILE")) check_file(path, drat);
+  const bool json = wants_json(*arguments);
+  nlohmann::ordered_json claims = nlohmann::ordered_json::array();
+  for (const std::string& path : arguments->texts("FILE")) {
+    claims.push_back({{"file", path}, {"claim", check_file(path, drat, json)}});
+  }
+  if (json) print_json(claims);
   return 0;
 }
 

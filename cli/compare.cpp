@@ -3,9 +3,10 @@
 
 #include <filesystem>
 #include <iostream>
-#include <unistd.h>
 
 #include "cli/support/command.hpp"
+#include "cli/support/interrupt.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/run_cells.hpp"
@@ -45,6 +46,7 @@ int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
                              .option(jobs_option(), "N")
                              .option(peer_timeout_option(), "TIME")
                              .flag("quiet", "print no progress")
+                             .flag("json", kJsonHelp)
                              .read(args);
   if (!arguments) return 0;
   check_output_folder(*arguments);
@@ -65,8 +67,10 @@ int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
   std::unique_ptr<Progress> progress;
   if (!arguments->has("quiet")) {
     progress =
-        std::make_unique<Progress>(std::cerr, ::isatty(STDERR_FILENO) == 1, cells.cells.size(), 0);
+        std::make_unique<Progress>(std::cerr, standard_error_redraws(), cells.cells.size(), 0);
   }
+  const InterruptNotice interrupt("interrupted: nothing is written; the same command starts over",
+                                  progress != nullptr && standard_error_redraws());
   const Comparison comparison = compare(measured.path, std::move(cells), cost_model,
                                         {.place = place,
                                          .jobs = jobs_of(*arguments),
@@ -77,7 +81,11 @@ int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
                                         });
   if (progress) progress->leave_line();
   for (const std::string& warning : comparison.warnings) print_warning(warning);
-  print_out("{}", comparison_text(comparison, worst));
+  if (wants_json(*arguments)) {
+    print_json(json_rows(comparison_csv(comparison)));
+  } else {
+    print_out("{}", comparison_text(comparison, worst));
+  }
   if (comparison.cells.empty()) {
     throw UserError({measured.path, 0, 0},
                     "none of the rows could be simulated, for the reasons above");
@@ -85,6 +93,7 @@ int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
   if (arguments->has("out")) {
     const std::string& folder = arguments->text("out");
     write_files(comparison, folder);
+    if (wants_json(*arguments)) return 0;
     print_out("\npage      {0}/compare.html\ncells     {0}/compare.csv\n", folder);
   }
   return 0;

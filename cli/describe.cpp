@@ -1,8 +1,12 @@
-// cclgym describe: prints the nodes, links and metrics of a fabric.
+// cclgym describe: prints the nodes, links and metrics of a fabric, or the parameters of a cost
+// model with their sources.
 #include "topology_models/describe/describe.hpp"
 
+#include "cli/descriptions/cost_model_text.hpp"
+#include "cli/descriptions/fabric_json.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/fabric_options.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "core/files/text_file.hpp"
 #include "topology_models/machines/registry.hpp"
@@ -11,27 +15,58 @@ namespace cclgym {
 
 namespace {
 
+void describe_cost_model(const Arguments& arguments, const std::vector<std::string>& of_fabrics) {
+  for (const std::string& option : of_fabrics) {
+    if (!arguments.has(option)) continue;
+    throw UserError(argument_location(option), "is for `describe fabric`; leave it out");
+  }
+  const ParameterSet set = named_parameter_set(arguments.text("NAME"));
+  if (wants_json(arguments)) {
+    print_json(cost_model_json(set));
+  } else {
+    print_out("{}", cost_model_text(set));
+  }
+}
+
+void describe_one_fabric(const Arguments& arguments) {
+  const std::string& name = arguments.text("NAME");
+  const auto fabric = fabric_of(name, arguments);
+  const FabricInfo* const info = find_fabric_info(name);
+  const bool json = wants_json(arguments);
+  if (json) {
+    print_json(fabric_json(*fabric, fabric_metrics(*fabric),
+                           info != nullptr ? info->facts : std::vector<FabricFact>{}));
+  } else {
+    print_out("{}{}", describe_fabric(*fabric),
+              info != nullptr ? describe_facts(info->facts) : std::string());
+  }
+  if (!arguments.has("dot")) return;
+  const std::string& path = arguments.text("dot");
+  write_text_file(path, to_dot(*fabric));
+  if (!json) {
+    print_out("\ndrawing in {}: render it with dot -Tsvg {} -o fabric.svg\n", path, path);
+  }
+}
+
 int run_describe(const std::vector<std::string>& args) {
   ArgumentReader reader(describe_command());
-  reader.positional("WHAT", "kind of thing to describe: fabric")
-      .positional("NAME", "name of a fabric (cclgym list fabrics), or a .yaml file");
+  reader.positional("WHAT", "kind of thing to describe: fabric or cost-model")
+      .positional("NAME",
+                  "name of a fabric (cclgym list fabrics) or of a cost model (cclgym list "
+                  "cost-models), or a .yaml file");
   add_fabric_options(reader);
-  const auto arguments =
-      reader.output("dot", "FILE", "drawing to write in Graphviz's format, for dot -Tsvg FILE")
-          .read(args);
+  reader.output("dot", "FILE", "drawing to write in Graphviz's format, for dot -Tsvg FILE");
+  const std::vector<std::string> of_fabrics = reader.names_besides({"WHAT", "NAME"});
+  reader.flag("json", kJsonHelp);
+  const auto arguments = reader.read(args);
   if (!arguments) return 0;
-  if (const std::string& what = arguments->text("WHAT"); what != "fabric") {
-    throw UserError(unknown_name_message("thing to describe", what, {"fabric"}));
-  }
-  const auto fabric = fabric_of(arguments->text("NAME"), *arguments);
-  print_out("{}", describe_fabric(*fabric));
-  if (const FabricInfo* info = find_fabric_info(arguments->text("NAME"))) {
-    print_out("{}", describe_facts(info->facts));
-  }
-  if (arguments->has("dot")) {
-    const std::string& path = arguments->text("dot");
-    write_text_file(path, to_dot(*fabric));
-    print_out("\ndrawing in {}: render it with dot -Tsvg {} -o fabric.svg\n", path, path);
+  const std::string& what = arguments->text("WHAT");
+  if (what == "fabric") {
+    describe_one_fabric(*arguments);
+  } else if (what == "cost-model") {
+    describe_cost_model(*arguments, of_fabrics);
+  } else {
+    throw UserError(unknown_name_message("thing to describe", what, {"fabric", "cost-model"}));
   }
   return 0;
 }
@@ -41,15 +76,17 @@ int run_describe(const std::vector<std::string>& args) {
 const Command& describe_command() {
   static const Command command{
       .name = "describe",
-      .summary = "Describe a fabric: nodes, links, metrics, sources and a drawing",
-      .usage = "fabric NAME [options]",
+      .summary = "Describe a fabric (links, metrics, drawing) or a cost model (values, sources)",
+      .usage = "fabric|cost-model NAME [options]",
       .examples =
           "  cclgym describe fabric dgx1\n"
           "  cclgym describe fabric ndv4 --nodes 2 --dot ndv4.dot\n"
           "      two nodes, with a drawing for Graphviz\n"
           "  cclgym describe fabric frontier --nodes 256 --nic-binding "
           "single_nic\n"
-          "  cclgym describe fabric my-fabric.yaml\n",
+          "  cclgym describe fabric my-fabric.yaml\n"
+          "  cclgym describe cost-model h100\n"
+          "      every parameter with its value and where the value comes from\n",
       .run = run_describe};
   return command;
 }

@@ -16,6 +16,8 @@
 #include "agents/trigger/trigger_file.hpp"
 #include "cli/support/agent_run.hpp"
 #include "cli/support/command.hpp"
+#include "cli/support/interrupt.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/run_cells.hpp"
 #include "core/files/own_files.hpp"
@@ -222,6 +224,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
                   "results/NAME]")
           .option(peer_timeout_option(), "TIME")
           .flag("quiet", "print only errors")
+          .flag("json", kJsonHelp)
           .read(args);
   if (!arguments) return 0;
   const std::string& source = arguments->text("RUN");
@@ -309,7 +312,10 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
       }
     }
   }
+  const InterruptNotice interrupt("interrupted: nothing is written; the same command starts over",
+                                  false);
   const std::vector<PublishedRow> regimes = published_regimes();
+  const bool json = wants_json(*arguments);
   std::string csv;
   std::string choices;
   std::vector<EvaluatedPart> done;
@@ -331,7 +337,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
     done.back().nccl = nccl_shares_text(nccl_shares(*part.setup, done.back().runs));
     csv += evaluation_csv(done.back(), csv.empty());
     choices += choices_text(done.back(), regimes) + "\n";
-    if (quiet) continue;
+    if (quiet || json) continue;
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
     const std::size_t count = places[i].policies.size();
     const std::string points = break_points_text(done.back(), regimes);
@@ -340,14 +346,16 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
               done.back().runs.front().calls, evaluation_table(summaries),
               decisions_text(summaries), done.back().nccl, points.empty() ? "" : points + "\n");
   }
-  if (!quiet) print_out("{}{}", detectors, dispatchers_text(policies));
+  if (!quiet && !json) print_out("{}{}", detectors, dispatchers_text(policies));
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError(quoted(folder, 200) + ": cannot be made: " + error.message());
   write_text_file(folder + "/evaluation.csv", csv);
   write_text_file(folder + "/choices.txt", choices);
   page.parts = done;
   write_text_file(folder + "/report.html", training_html(page, regimes));
-  if (!quiet) {
+  if (json) {
+    print_json(json_rows(csv, {"part"}));
+  } else if (!quiet) {
     print_out(
         "{0}cells     {1}/evaluation.csv\nchoices   {1}/choices.txt\nreport    {1}/report.html\n",
         choices, folder);

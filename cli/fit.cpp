@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
-#include <unistd.h>
+#include <span>
 
 #include "cli/support/command.hpp"
+#include "cli/support/interrupt.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/run_cells.hpp"
@@ -93,7 +95,7 @@ HeldOut held_out(const Arguments& arguments) {
 
 class ProgressLine {
  public:
-  explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
+  explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(standard_error_redraws()) {}
   ~ProgressLine() {
     if (shown_ && terminal_) print_error("\n");
   }
@@ -118,6 +120,36 @@ class ProgressLine {
   std::string stage_;
 };
 
+nlohmann::ordered_json interval_json(const Interval& interval) {
+  return {interval.least, interval.most};
+}
+
+nlohmann::ordered_json errors_json(const std::string& group, std::span<const Compared> cells) {
+  std::vector<const Compared*> all;
+  for (const Compared& cell : cells) all.push_back(&cell);
+  const ErrorSummary errors = summarise(group, all);
+  return {{"cells", errors.cells},   {"rows", errors.rows}, {"mean", errors.mean},
+          {"median", errors.median}, {"p90", errors.p90},   {"bias", errors.bias}};
+}
+
+// Values in SI units; errors are |ln(simulated / measured)|.
+nlohmann::ordered_json fit_json(const FitResult& result) {
+  nlohmann::ordered_json json{{"parameters", nlohmann::ordered_json::array()},
+                              {"without_effect", result.without_effect}};
+  for (const FittedParameter& one : result.parameters) {
+    json["parameters"].push_back({{"name", one.name},
+                                  {"start", one.start},
+                                  {"estimate", one.estimate},
+                                  {"linearised_95", interval_json(one.linearised)},
+                                  {"resampled_95", interval_json(one.resampled)}});
+  }
+  nlohmann::ordered_json& errors = json["errors"] = nlohmann::ordered_json::object();
+  errors["before"] = errors_json("before", result.before);
+  errors["fitted"] = errors_json("fitted", result.fitted);
+  if (!result.held_out.empty()) errors["held_out"] = errors_json("held out", result.held_out);
+  return json;
+}
+
 int fit_parameters(const std::vector<std::string>& args, TaskPlace* place) {
   ArgumentReader reader(fit_command());
   add_measured_options(reader);
@@ -141,6 +173,7 @@ int fit_parameters(const std::vector<std::string>& args, TaskPlace* place) {
           .option(jobs_option(), "N")
           .option(peer_timeout_option(), "TIME")
           .flag("quiet", "print no progress")
+          .flag("json", kJsonHelp)
           .read(args);
   if (!arguments) return 0;
   check_output_file(*arguments);
@@ -205,10 +238,17 @@ int fit_parameters(const std::vector<std::string>& args, TaskPlace* place) {
   }
   FitResult result;
   {
+    const InterruptNotice interrupt("interrupted: no set is written; the same command starts over",
+                                    !arguments->has("quiet") && standard_error_redraws());
     ProgressLine progress(arguments->has("quiet"));
     result = fit(cells.cells, options, [&](const FitProgress& at) { progress.show(at); });
   }
-  print_out("{}", fit_text(result));
+  const bool json = wants_json(*arguments);
+  if (json) {
+    print_json(fit_json(result));
+  } else {
+    print_out("{}", fit_text(result));
+  }
   if (!arguments->has("out")) return 0;
   const std::string& path = arguments->text("out");
   const std::filesystem::path file(path);
@@ -216,7 +256,7 @@ int fit_parameters(const std::vector<std::string>& args, TaskPlace* place) {
   result.model.description = fmt::format("fitted to {}", cells.cells.front().system);
   write_text_file(path, fitted_set_yaml(result, start_set,
                                         std::filesystem::path(measured.path).filename().string()));
-  print_out("\nset       {}\n", path);
+  if (!json) print_out("\nset       {}\n", path);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/programs/programs_option.hpp"
 #include "cli/support/command.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/library/algorithm_library.hpp"
@@ -106,9 +107,23 @@ const std::vector<std::pair<std::string, std::function<Lines(const AlgorithmLibr
   return all;
 }
 
+// A line without a key continues the description of the one before.
+nlohmann::ordered_json json_of(const Lines& lines) {
+  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+  for (const auto& [key, text] : lines) {
+    if (key.empty()) {
+      names.back()["details"] = text;
+    } else {
+      names.push_back({{"name", key}, {"description", text}});
+    }
+  }
+  return names;
+}
+
 int list(const std::vector<std::string>& args) {
   ArgumentReader reader(list_command());
   add_programs_option(reader);
+  reader.flag("json", kJsonHelp);
   const auto arguments = reader
                              .positional("WHAT",
                                          "kind of names to list: fabrics, collectives, algorithms, "
@@ -122,6 +137,10 @@ int list(const std::vector<std::string>& args) {
     names.push_back(name);
     if (name != what) continue;
     const Lines lines = lines_of(library);
+    if (wants_json(*arguments)) {
+      print_json(json_of(lines));
+      return 0;
+    }
     std::size_t width = 0;
     for (const auto& [key, text] : lines) width = std::max(width, key.size());
     for (const auto& [key, text] : lines) print_out("{:<{}}  {}\n", key, width, text);

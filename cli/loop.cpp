@@ -95,7 +95,8 @@ int loop(const std::vector<std::string>& args) {
       .option("show", "DIR",
               "folder of an earlier loop, whose tables are printed from its files (and its page is "
               "written with --out); nothing is measured")
-      .flag("plan", "print the candidates and the first tables; nothing is measured");
+      .flag("dry-run", "print the candidates and the first tables; nothing is measured")
+      .flag("plan", "older name of --dry-run");
   add_launch_options(reader);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
@@ -128,7 +129,7 @@ int loop(const std::vector<std::string>& args) {
   const LoopConfig config = load_loop_config(file);
   const std::optional<PolicyFile> policy = read_policy(config);
   const LoopPlan plan = plan_loop(config, policy ? &*policy : nullptr);
-  if (arguments->has("plan")) {
+  if (arguments->has("dry-run") || arguments->has("plan")) {
     print_plan(plan);
     return 0;
   }

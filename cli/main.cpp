@@ -50,8 +50,8 @@ std::string help() {
     text += fmt::format("  {:<18}{}\n", command->name, command->summary);
   }
   text +=
-      "\n  cclgym COMMAND --help  explain a command, with examples\n"
-      "  cclgym --version       print the version and the built-in libraries\n\n"
+      "\n  cclgym help COMMAND  explain a command, with examples; also: cclgym COMMAND --help\n"
+      "  cclgym version       print the version and the built-in libraries\n\n"
       "Exit codes: 0 done; 1 standard output cannot be written, `verify` found a program wrong, "
       "or\n"
       "`synthesize` found none; 2 a mistake in the input; 3 a simulation stalled; 70 a fault of\n"
@@ -76,17 +76,27 @@ void tell(const char* kind, const char* message) noexcept {
   write_to_standard_error("\n");
 }
 
+bool asks_for_help(const std::string& arg) { return arg == "--help" || arg == "-h"; }
+
+// `cclgym help COMMAND [BACKEND]` means `cclgym COMMAND [BACKEND] --help`.
+std::vector<std::string> in_command_order(const std::vector<std::string>& args) {
+  if (args.size() < 2 || args.front() != "help" || asks_for_help(args[1])) return args;
+  std::vector<std::string> turned(args.begin() + 1, args.end());
+  turned.emplace_back("--help");
+  return turned;
+}
+
 int run_program(const std::vector<std::string>& args, TaskPlace* place) {
   if (args.empty()) {
     print_error("{}", help());
     return kUsageError;
   }
   const std::string& name = args.front();
-  if (name == "--help" || name == "-h" || name == "help") {
+  if (asks_for_help(name) || name == "help") {
     print_out("{}", help());
     return 0;
   }
-  if (name == "--version") {
+  if (name == "--version" || name == "version") {
     print_out("{}", version());
     return 0;
   }
@@ -137,7 +147,7 @@ int run_launched(const LaunchedRank& launched, const std::vector<std::string>& a
   const bool first = launched.rank == 0;
   try {
     const Command* const command = command_of(args);
-    const bool help = std::find(args.begin(), args.end(), "--help") != args.end();
+    const bool help = std::ranges::any_of(args, asks_for_help);
     if (first && (command == nullptr || help)) return guarded_run(args);
     if (help) return 0;
     // A rank that leaves with 0 would let others wait for it, if they run another command; one that
@@ -165,7 +175,8 @@ int run_launched(const LaunchedRank& launched, const std::vector<std::string>& a
   return kInternalError;
 }
 
-int run_here_or_on_ranks(const std::vector<std::string>& args) noexcept {
+int run_here_or_on_ranks(const std::vector<std::string>& given) noexcept {
+  const std::vector<std::string> args = in_command_order(given);
   const std::optional<LaunchedRank> launched = launched_rank();
   return launched ? run_launched(*launched, args) : guarded_run(args);
 }

@@ -1,5 +1,6 @@
 // cclgym merge: joins the results of shards into those of one run.
 #include "cli/support/command.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/run_cells.hpp"
 #include "experiments/run/merge_shards.hpp"
 
@@ -12,7 +13,8 @@ int merge(const std::vector<std::string>& args) {
   reader.repeated("DIR", "folders with the shards of one experiment")
       .option("out", "DIR", "folder for the results [default: the first folder]")
       .flag("fresh", "delete the results in the folder and start over")
-      .flag("quiet", "print only errors");
+      .flag("quiet", "print only errors")
+      .flag("json", kJsonHelp);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   const std::vector<std::string> folders = arguments->texts("DIR");
@@ -20,7 +22,9 @@ int merge(const std::vector<std::string>& args) {
   const ShardedRun run = find_shards(folders);
   const ReportInputs inputs = read_report_inputs(run.experiment);
   merge_shards(run, folder, arguments->has("fresh"));
-  finish_run(run.experiment, inputs, folder, arguments->has("quiet"));
+  const bool json = wants_json(*arguments);
+  finish_run(run.experiment, inputs, folder, json || arguments->has("quiet"));
+  if (json) print_json(results_json(folder));
   return 0;
 }
 

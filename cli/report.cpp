@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "cli/support/command.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
+#include "cli/support/run_cells.hpp"
 #include "experiments/published/published_comparison.hpp"
 #include "experiments/run/results.hpp"
 #include "experiments/run/run_folder.hpp"
@@ -23,7 +25,8 @@ int report(const std::vector<std::string>& args) {
       .output("out", "FILE", "page to write [default: DIR/report.html]")
       .option("dispatcher", "FILE",
               "dispatcher (tune-dispatch --svm) whose accuracy and regret on these results to show")
-      .flag("quiet", "print only errors");
+      .flag("quiet", "print only errors")
+      .flag("json", kJsonHelp);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   const std::string& dir = arguments->text("DIR");
@@ -45,6 +48,10 @@ int report(const std::vector<std::string>& args) {
   const std::string page =
       write_report(experiment, results.rows, dir,
                    arguments->has("out") ? arguments->text("out") : "", std::move(dispatchers));
+  if (wants_json(*arguments)) {
+    print_json(results_json(dir));
+    return 0;
+  }
   if (arguments->has("quiet")) return 0;
   for (const std::string& text : experiment.warnings) print_warning(text);
   print_table(std::cout, experiment, results.rows, read_measured_files(experiment));

@@ -1,6 +1,8 @@
 // cclgym run: runs a batch experiment. Makes results, table, report and timelines from its YAML
 // file.
 #include "cli/support/command.hpp"
+#include "cli/support/dry_run.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/run_cells.hpp"
 #include "experiments/run/run_experiment.hpp"
@@ -29,7 +31,9 @@ int run(const std::vector<std::string>& args, TaskPlace* place) {
       .option(cell_timeout_option(), "TIME")
       .option(peer_timeout_option(), "TIME")
       .flag("fresh", "delete the results in the folder and start over")
-      .flag("quiet", "print only errors");
+      .flag("dry-run", "print the number of cells and an estimate of the time; nothing is written")
+      .flag("quiet", "print only errors")
+      .flag("json", kJsonHelp);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   const bool quiet = arguments->has("quiet");
@@ -54,10 +58,16 @@ int run(const std::vector<std::string>& args, TaskPlace* place) {
       .cell_timeout_s = cell_timeout_of(*arguments),
       .peer_timeout_s = peer_timeout_of(*arguments)};
   const ReportInputs inputs = read_report_inputs(experiment);
+  const bool json = wants_json(*arguments);
+  if (arguments->has("dry-run")) {
+    print_dry_run(experiment, options, json);
+    return 0;
+  }
   run_cells(experiment, options, quiet);
   if (options.shard.whole()) {
-    finish_run(experiment, inputs, options.folder, quiet);
-  } else if (!quiet) {
+    finish_run(experiment, inputs, options.folder, quiet || json);
+    if (json) print_json(results_json(options.folder));
+  } else if (!quiet && !json) {
     print_out("results   {}\nnext      cclgym merge {}, when all {} shards are done\n",
               results_path(options.folder, options.shard), options.folder, options.shard.count);
   }
@@ -79,6 +89,8 @@ const Command& run_command() {
           "      with engine flow, in four processes, into another folder\n"
           "  cclgym run experiments/quickstart.yaml --fresh --quiet\n"
           "      from the start, without output\n"
+          "  cclgym run sweep.yaml --dry-run\n"
+          "      how many cells it has, and how long they will take\n"
           "  cclgym run sweep.yaml --shard 3/16 --out /data/sweep\n"
           "      the third of 16 parts, such as the tasks of a Slurm job array; cclgym merge\n"
           "      /data/sweep joins them",

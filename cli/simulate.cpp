@@ -5,6 +5,7 @@
 #include "cli/programs/programs_option.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/fabric_options.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/print_simulation.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
@@ -184,7 +185,7 @@ int simulate(const std::vector<std::string>& args) {
           .option(options().noise, "P")
           .option(options().seed, "N")
           .output("timeline", "FILE", "Chrome trace to write, which ui.perfetto.dev shows")
-          .flag("json", "print JSON instead of text")
+          .flag("json", kJsonHelp)
           .read(args);
   if (!arguments) return 0;
 

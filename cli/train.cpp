@@ -195,6 +195,8 @@ std::unique_ptr<FolderLock> begin_folder(const Training& training, bool fresh) {
 void train_here(const Training& training, std::size_t threads, bool quiet) {
   const TrainConfig& config = training.config;
   bool trained = false;
+  const InterruptNotice interrupt("interrupted: the same command resumes from the last checkpoint",
+                                  !quiet && standard_error_redraws());
   for (const std::uint64_t seed : training.seeds) {
     TrainProgress progress(config, seed, quiet);
     TrainedAgent agent{.seed = seed};
@@ -256,6 +258,24 @@ void train_there(TaskSet& tasks, const TaskOptions& options, std::span<const Tra
            }});
 }
 
+// Prints what a training would do.
+void print_planned(const Training& training, bool fresh) {
+  const TrainConfig& config = training.config;
+  check_folders(config, training.seeds, training.folder, fresh);
+  print_warnings(config);
+  print_out("{}: {} iterations of {} environments with {} steps each\n", config.name,
+            config.iterations(), config.ppo.environments, config.ppo.steps);
+  for (const EvaluationPart& part : config.evaluation) print_out("evaluated {}\n", part.label);
+  for (const std::uint64_t seed : training.seeds) {
+    const std::string path = checkpoint_path(training.folder, seed);
+    std::error_code error;
+    const bool begun = !fresh && std::filesystem::exists(path, error);
+    print_out("seed {}    {} of {} iterations are done\n", seed,
+              begun ? load_checkpoint(path).iteration : 0, config.iterations());
+  }
+  print_out("folder    {}\n", training.folder);
+}
+
 int train(const std::vector<std::string>& args, TaskPlace* place) {
   ArgumentReader reader(train_command());
   reader.positional("FILE", "training file (docs/agents.md)")
@@ -268,9 +288,16 @@ int train(const std::vector<std::string>& args, TaskPlace* place) {
       .option(threads_option(), "N")
       .option(peer_timeout_option(), "TIME")
       .flag("fresh", "delete the checkpoints in the folder and start over")
+      .flag("dry-run", "print what would be trained, and what is done already; nothing is written")
       .flag("quiet", "print only errors");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
+  if (arguments->has("dry-run")) {
+    for (const Training& training : read_trainings(*arguments)) {
+      print_planned(training, arguments->has("fresh"));
+    }
+    return 0;
+  }
   need_torch("train", args, train_command().torch_for);
   const bool quiet = arguments->has("quiet");
   const std::string threads_text = arguments->has("threads") ? arguments->text("threads")

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "cli/support/command.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/run_cells.hpp"
 #include "core/files/text_file.hpp"
@@ -90,6 +91,10 @@ void refuse_other_kind(const Arguments& arguments, bool svm) {
     if (svm || !arguments.has(option)) continue;
     throw UserError(argument_location(option), "is for --svm; leave it out, or add --svm");
   }
+  if (svm && wants_json(arguments)) {
+    throw UserError(argument_location("json"),
+                    "is for tables of size ranges; a dispatcher (--svm) has none: leave it out");
+  }
   if (svm && arguments.has("tolerance")) {
     throw UserError(argument_location("tolerance"),
                     "is for tables of size ranges; a dispatcher (--svm) has none: leave it out");
@@ -115,6 +120,37 @@ void write_dispatcher(const Arguments& arguments, const Experiment& experiment,
   print_out("{}\ndispatcher {}\n", dispatcher_text(dispatcher), path);
 }
 
+// The first range begins at 0 and the last has no end.
+nlohmann::ordered_json tuned_json(const std::vector<TunedBlock>& blocks) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const TunedBlock& block : blocks) {
+    for (const TunedRange& one : block.ranges) {
+      const DispatchRange& range = one.range;
+      const Config& config = range.choice.config;
+      nlohmann::ordered_json line{{"fabric", block.fabric},
+                                  {"collective", to_string(block.collective)},
+                                  {"from_bytes", range.from_bytes},
+                                  {"to_bytes", nullptr},
+                                  {"algorithm", config.algorithm},
+                                  {"protocol", to_string(config.protocol)},
+                                  {"channels", config.channels},
+                                  {"instances", config.instances},
+                                  {"threads", config.threads},
+                                  {"tile_bytes", config.tile_bytes},
+                                  {"slots", config.slots},
+                                  {"tested_sizes", one.tested},
+                                  {"loss", one.loss},
+                                  {"least_speedup", nullptr},
+                                  {"most_speedup", nullptr}};
+      if (range.to_bytes != DispatchRange::kNoEnd) line["to_bytes"] = range.to_bytes;
+      if (one.least_speedup) line["least_speedup"] = *one.least_speedup;
+      if (one.most_speedup) line["most_speedup"] = *one.most_speedup;
+      json.push_back(std::move(line));
+    }
+  }
+  return json;
+}
+
 int tune(const std::vector<std::string>& args, TaskPlace* place) {
   const auto arguments =
       ArgumentReader(tune_dispatch_command())
@@ -132,6 +168,7 @@ int tune(const std::vector<std::string>& args, TaskPlace* place) {
           .option(cell_timeout_option(), "TIME")
           .option(peer_timeout_option(), "TIME")
           .flag("quiet", "print only errors")
+          .flag("json", kJsonHelp)
           .read(args);
   if (!arguments) return 0;
   static_cast<void>(arguments->required("out"));
@@ -158,6 +195,10 @@ int tune(const std::vector<std::string>& args, TaskPlace* place) {
       program_version(), experiment.name, experiment.hash(), 100 * tolerance);
   const std::string& path = arguments->text("out");
   write_text_file(path, to_yaml(dispatch_table(experiment, blocks, folder_of(path)), comment));
+  if (wants_json(*arguments)) {
+    print_json(tuned_json(blocks));
+    return 0;
+  }
   if (arguments->has("quiet")) return 0;
   print_out("{}\ntable     {}\n", tuned_text(experiment, blocks), path);
   return 0;

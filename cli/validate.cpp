@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "cli/support/command.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/sweep_options.hpp"
@@ -65,13 +66,13 @@ int show(const Arguments& arguments, const std::vector<std::string>& measuring) 
     parts.push_back(read_validation(validation_rows_path(shown, label), label));
   }
   if (!arguments.has("out")) {
-    print_out("{}", validation_text(parts));
+    print_validation(parts, wants_json(arguments));
     return 0;
   }
   check_output_folder(arguments);
   refuse_foreign_files(arguments.text("out"), validation_files());
   make_folder(arguments.text("out"));
-  publish_validation(parts, arguments.text("out"));
+  publish_validation(parts, arguments.text("out"), wants_json(arguments));
   return 0;
 }
 
@@ -97,7 +98,7 @@ int validate(const std::vector<std::string>& args) {
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   if (arguments->has("show"))
-    return show(*arguments, reader.names_besides({"show", "out", "help"}));
+    return show(*arguments, reader.names_besides({"show", "out", "json", "help"}));
   if (!arguments->has("RUN")) {
     throw UserError("missing RUN; expected: cclgym validate " + validate_command().usage);
   }
@@ -108,7 +109,7 @@ int validate(const std::vector<std::string>& args) {
   refuse_foreign_files(arguments->text("out"), validation_files());
   const std::filesystem::path folder(arguments->text("out"));
   publish_validation(nccl ? validate_nccl(*arguments, folder) : validate_mpi(*arguments, folder),
-                     folder);
+                     folder, wants_json(*arguments));
   return 0;
 }
 

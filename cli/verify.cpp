@@ -3,9 +3,12 @@
 
 #include <fmt/core.h>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/programs/program_request.hpp"
 #include "cli/support/command.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/library/algorithm_library.hpp"
@@ -38,6 +41,48 @@ const OptionSpec kSlots{.name = "slots",
 
 std::string plural(std::int64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// Result of a check for --json.
+struct Verdict {
+  std::string form{};  // "in place", "out of place", or empty
+  bool ok = true;
+  std::vector<std::string> problems{};
+  int interleavings = 0;  // executed ones
+};
+
+Verdict verdict_of(const ThreadBlockProgram& program, std::int32_t slots, const std::string& form,
+                   const std::optional<ExecuteOptions>& execution) {
+  const VerifyReport report = verify(program, {.slots = slots});
+  Verdict verdict{.form = form, .ok = report.ok, .problems = report.problems};
+  if (!report.ok || !execution) return verdict;
+  const ExecuteReport executed = execute(program, *execution);
+  verdict.ok = executed.ok;
+  verdict.interleavings = executed.interleavings;
+  if (!executed.ok) verdict.problems.push_back(executed.to_string());
+  return verdict;
+}
+
+// Prints the program and the verdicts as one JSON value; returns true if all are right.
+bool print_verdicts(const ThreadBlockProgram& program, const std::vector<Verdict>& verdicts) {
+  nlohmann::ordered_json json{{"program", program.name},
+                              {"collective", program.contract.name()},
+                              {"ranks", program.contract.ranks()},
+                              {"channels", program.channels},
+                              {"thread_blocks", program.thread_blocks()},
+                              {"steps", program.instructions()},
+                              {"checks", nlohmann::ordered_json::array()}};
+  bool ok = true;
+  for (const Verdict& verdict : verdicts) {
+    ok = ok && verdict.ok;
+    json["checks"].push_back({{"form", verdict.form},
+                              {"ok", verdict.ok},
+                              {"interleavings", verdict.interleavings},
+                              {"problems", verdict.problems}});
+  }
+  json["ok"] = ok;
+  print_json(json);
+  return ok;
 }
 
 // Prints whether the program is correct, and its errors if not; `form` begins the lines. Also
@@ -93,6 +138,7 @@ int verify_program(const std::vector<std::string>& args) {
           .option(kInterleavings, "N")
           .option(kSeed, "S")
           .option(kSlots, "K")
+          .flag("json", kJsonHelp)
           .read(args);
   if (!arguments) return 0;
   for (const OptionSpec& only : {kInterleavings, kSeed}) {
@@ -110,8 +156,12 @@ int verify_program(const std::vector<std::string>& args) {
                               .slots = slots};
   if (arguments->has("execute")) execution = wanted;
 
+  const bool json = wants_json(*arguments);
   if (names_algorithm(name, *arguments)) {
     const auto program = requested_program(*arguments, "PROGRAM", slots);
+    if (json) {
+      return print_verdicts(*program, {verdict_of(*program, slots, "", execution)}) ? 0 : kWrong;
+    }
     print_program(*program);
     return check(*program, slots, "", execution) ? 0 : kWrong;
   }
@@ -119,6 +169,16 @@ int verify_program(const std::vector<std::string>& args) {
   const XmlProgram read = read_msccl_xml_file(name);
   const ThreadBlockProgram& program = read.program;
   const Contract& contract = program.contract;
+  if (json) {
+    std::vector<Verdict> verdicts;
+    if (read.settings.also_in_place) {
+      verdicts.push_back(verdict_of(program, slots, "out of place", execution));
+      verdicts.push_back(verdict_of(in_place_form(program), slots, "in place", execution));
+    } else {
+      verdicts.push_back(verdict_of(program, slots, "", execution));
+    }
+    return print_verdicts(program, verdicts) ? 0 : kWrong;
+  }
   print_out("{}: ", name);
   print_program(program);
   if (is_rooted(contract.kind())) {

@@ -15,13 +15,6 @@ constexpr double kBarPeriod_s = 0.1;
 constexpr double kLinePeriod_s = 5;
 constexpr std::size_t kBarColumns = 30;
 
-std::string duration_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::ceil(std::min(seconds, 1e9)));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
-  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
-}
-
 std::string rate_text(double per_second) {
   return per_second < 10 ? fmt::format("{:.2f}", per_second) : fmt::format("{:.0f}", per_second);
 }
@@ -30,6 +23,13 @@ std::string rate_text(double per_second) {
 
 double steady_now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::ceil(std::min(seconds, 1e9)));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
 
 std::string progress_text(std::size_t done, std::size_t total, std::size_t found,

@@ -12,6 +12,9 @@ namespace cclgym {
 using Clock = std::function<double()>;
 [[nodiscard]] double steady_now_s();
 
+/// A duration, rounded up to seconds or minutes: "12 s", "3 min 20 s", "2 h 05 min".
+[[nodiscard]] std::string duration_text(double seconds);
+
 /// "1234/5000 cells  24 %  812 cells/s  4 s left". `found` of the `done` cells existed before the
 /// run; the others took `elapsed_s`.
 [[nodiscard]] std::string progress_text(std::size_t done, std::size_t total, std::size_t found,

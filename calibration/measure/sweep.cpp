@@ -233,6 +233,16 @@ std::vector<std::size_t> random_order(const SweepPlan& plan, std::uint64_t seed)
   return order;
 }
 
+SweepPlan plan_of(const MeasurementBackend& backend, const WorkerProcess& worker) {
+  if (worker.name() != backend.name) {
+    throw UserError(fmt::format("the worker is one of '{}'; expected one of '{}'", worker.name(),
+                                backend.name));
+  }
+  SweepPlan plan = backend.plan(worker.environment());
+  check_cells(plan, backend.name);
+  return plan;
+}
+
 }  // namespace
 
 const std::vector<std::string>& sweep_result_columns() {
@@ -254,6 +264,21 @@ Quartiles quartiles_of(std::vector<double> values) {
   return {at(0.25), at(0.5), at(0.75)};
 }
 
+SweepProgress planned_sweep(const MeasurementBackend& backend, const SweepOptions& options) {
+  const WorkerProcess worker(backend.command, "", options.start_s);
+  const SweepPlan plan = plan_of(backend, worker);
+  SweepProgress progress{.total = plan.cells.size()};
+  std::error_code error;
+  if (options.fresh || !std::filesystem::exists(options.path, error)) return progress;
+  const std::string text = read_text_file(options.path, kLargestSweepFile);
+  for (const auto& cell : plan.cells) {
+    // A row begins with its cell.
+    if (text.find("\n" + key_of(cell) + ",") != std::string::npos) ++progress.found;
+  }
+  progress.done = progress.found;
+  return progress;
+}
+
 SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options,
                   const std::function<void(const SweepProgress&)>& progress) {
   const std::string log = options.path + ".log";
@@ -261,13 +286,8 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
   const NewFile made(options.path);
   LockedFile locked(options.path);
   auto worker = std::make_unique<WorkerProcess>(backend.command, log, options.start_s);
-  if (worker->name() != backend.name) {
-    throw UserError(fmt::format("the worker is one of '{}'; expected one of '{}'", worker->name(),
-                                backend.name));
-  }
   const std::string environment = joined(worker->environment());
-  const SweepPlan plan = backend.plan(worker->environment());
-  check_cells(plan, backend.name);
+  const SweepPlan plan = plan_of(backend, *worker);
   SweepFile file(locked, plan, options);
   SweepResult result;
   result.dropped_row = file.dropped_row();

@@ -41,7 +41,7 @@ struct SweepOptions {
   double start_s = 60;    ///< limit of a worker's start, s
 };
 
-/// Progress of a sweep.
+/// Progress of a sweep, or what a sweep would find.
 struct SweepProgress {
   std::size_t done = 0;   ///< rows in the file
   std::size_t found = 0;  ///< rows found when the sweep started
@@ -71,6 +71,11 @@ struct SweepResult {
 inline constexpr int kMostFailures = 5;
 SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options,
                   const std::function<void(const SweepProgress&)>& progress = {});
+
+/// What the sweep would find: starts a worker, asks for its plan, and counts the rows of the file.
+/// Measures and writes nothing. Throws UserError as sweep() does.
+[[nodiscard]] SweepProgress planned_sweep(const MeasurementBackend& backend,
+                                          const SweepOptions& options);
 
 /// Median and quartiles by linear interpolation between order statistics. `values` must not be
 /// empty.

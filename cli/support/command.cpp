@@ -116,7 +116,7 @@ ArgumentReader& ArgumentReader::repeated(const std::string& name, const std::str
 
 std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& args) const {
   po::options_description shown(options_);
-  shown.add_options()("help", "this text");
+  shown.add_options()("help,h", "this text");
   // Positional arguments are options inside the library; users do not see that.
   po::options_description all;
   all.add(shown);
@@ -229,7 +229,7 @@ std::string ArgumentReader::help() const {
   for (const auto& option : options_.options()) {
     options.push_back({shown_name(*option), option->description()});
   }
-  options.push_back({"--help", "print this text"});
+  options.push_back({"-h, --help", "print this text"});
   const std::size_t column = std::max(help_column(arguments), help_column(options));
   std::string text =
       fmt::format("{}\n\nUsage: cclgym {} {}\n\n{}{}Options:\n{}\nExamples:\n{}", command_.summary,

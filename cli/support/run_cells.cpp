@@ -2,9 +2,9 @@
 
 #include <iostream>
 #include <memory>
-#include <unistd.h>
 
 #include "cli/support/interrupt.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "core/files/text_file.hpp"
 #include "core/progress.hpp"
@@ -77,7 +77,7 @@ std::function<void(const std::string& sentence)> notice_of_faults(bool quiet) {
 }
 
 void run_cells(const Experiment& experiment, const RunOptions& options, bool quiet) {
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  const bool terminal = standard_error_redraws();
   const std::size_t cells = options.shard.size(experiment.cells.size());
   InterruptNotice interrupt(cells, terminal && !quiet);
   if (quiet) {
@@ -139,6 +139,13 @@ void finish_run(const Experiment& experiment, const ReportInputs& inputs, const 
   if (!published.empty()) std::cout << "published " << published_path(folder) << '\n';
   for (const std::string& path : timelines) std::cout << "timeline  " << path << '\n';
   std::cout.flush();
+}
+
+nlohmann::ordered_json results_json(const std::string& folder) {
+  std::string csv = result_header() + '\n';
+  for (const ResultRow& row : read_results(results_path(folder)).rows) csv += to_csv(row) + '\n';
+  return json_rows(csv, {"experiment_hash", "cell_key", "fabric", "algorithm", "program",
+                         "cost_model", "cost_model_hash", "version"});
 }
 
 }  // namespace cclgym

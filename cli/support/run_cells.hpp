@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,8 @@ struct ReportInputs {
 /// table and the paths. Throws UserError if a file cannot be written.
 void finish_run(const Experiment& experiment, const ReportInputs& inputs, const std::string& folder,
                 bool quiet);
+
+/// The rows of DIR/results.csv for --json.
+[[nodiscard]] nlohmann::ordered_json results_json(const std::string& folder);
 
 }  // namespace cclgym

@@ -2,11 +2,12 @@
 
 #include <iostream>
 #include <memory>
-#include <unistd.h>
 
 #include "cli/support/interrupt.hpp"
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "core/progress.hpp"
+#include "core/units.hpp"
 
 namespace cclgym {
 
@@ -70,11 +71,26 @@ void add_sweep_options(ArgumentReader& reader) {
       .flag("quiet", "print no progress");
 }
 
+void print_planned_sweep(const MeasurementBackend& backend, const Arguments& arguments,
+                         const std::string& path, bool json) {
+  const SweepOptions options = sweep_options(arguments, path);
+  const SweepProgress planned = planned_sweep(backend, options);
+  const double most_s = static_cast<double>(planned.total - planned.found) * options.most_s;
+  if (json) {
+    print_json({{"cells", planned.total}, {"done", planned.found}, {"most_s", most_s}});
+    return;
+  }
+  print_out("cells     {}, of which {} are done\n", planned.total, planned.found);
+  print_out(
+      "time      at most about {}: {} per cell (--time-per-cell), besides starts and warm-up\n",
+      duration_text(most_s), format_time(options.most_s));
+}
+
 SweepResult run_sweep(const MeasurementBackend& backend, const Arguments& arguments,
                       const std::string& path) {
   const SweepOptions options = sweep_options(arguments, path);
   const bool quiet = arguments.has("quiet");
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  const bool terminal = standard_error_redraws();
   std::unique_ptr<InterruptNotice> interrupt;
   std::unique_ptr<Progress> progress;
   const SweepResult result = sweep(backend, options, [&](const SweepProgress& at) {

@@ -14,4 +14,9 @@ void add_sweep_options(ArgumentReader& reader);
 SweepResult run_sweep(const MeasurementBackend& backend, const Arguments& arguments,
                       const std::string& path);
 
+/// Prints what run_sweep would measure: the number of cells, of cells that the file has, and an
+/// upper bound of the time. `json`: one JSON value instead of text.
+void print_planned_sweep(const MeasurementBackend& backend, const Arguments& arguments,
+                         const std::string& path, bool json);
+
 }  // namespace cclgym

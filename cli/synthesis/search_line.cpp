@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "cli/support/print.hpp"
 #include "core/counted.hpp"
@@ -27,7 +26,7 @@ std::string text_of(const synthesis::SearchedTriple& search) {
 
 SearchLine::SearchLine(bool quiet, double time_limit_s)
     : quiet_(quiet),
-      terminal_(::isatty(STDERR_FILENO) == 1),
+      terminal_(standard_error_redraws()),
       time_limit_s_(time_limit_s),
       start_s_(steady_now_s()),
       interrupt_("interrupted: the answers so far are kept; the same command continues",

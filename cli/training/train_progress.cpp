@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdio>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "cli/support/print.hpp"
 #include "core/progress.hpp"
@@ -11,7 +10,7 @@
 namespace cclgym {
 
 TrainProgress::TrainProgress(const TrainConfig& config, std::uint64_t seed, bool quiet)
-    : config_(config), seed_(seed), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
+    : config_(config), seed_(seed), quiet_(quiet), terminal_(standard_error_redraws()) {}
 
 void TrainProgress::notice(const std::string& text) const {
   if (!quiet_) print_error("seed {}: {}\n", seed_, text);

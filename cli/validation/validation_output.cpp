@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "core/files/text_file.hpp"
 
@@ -42,7 +43,8 @@ void add_validation_options(ArgumentReader& reader) {
       .option("measured", "FILE",
               "sweep of `calibrate` on the same machine: only configurations near its best are "
               "measured, and its best is shown beside the agent's choice")
-      .option(kWithin, "X");
+      .option(kWithin, "X")
+      .flag("json", kJsonHelp);
 }
 
 int validation_rounds(const Arguments& arguments) {
@@ -76,11 +78,20 @@ std::vector<std::string> validated_labels(const std::filesystem::path& folder) {
   return labels;
 }
 
-void publish_validation(const std::vector<Validation>& parts, const std::filesystem::path& folder) {
-  const std::string text = validation_text(parts);
+void print_validation(const std::vector<Validation>& parts, bool json) {
+  if (json) {
+    print_json(json_rows(validation_csv(parts), {"part", "chosen", "best"}));
+  } else {
+    print_out("{}", validation_text(parts));
+  }
+}
+
+void publish_validation(const std::vector<Validation>& parts, const std::filesystem::path& folder,
+                        bool json) {
   write_text_file((folder / "validation.csv").string(), validation_csv(parts));
   write_text_file((folder / "validation.html").string(), validation_html(parts));
-  print_out("{}\npage      {}\n", text, (folder / "validation.html").string());
+  print_validation(parts, json);
+  if (!json) print_out("\npage      {}\n", (folder / "validation.html").string());
 }
 
 }  // namespace cclgym

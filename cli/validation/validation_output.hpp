@@ -11,7 +11,7 @@
 
 namespace cclgym {
 
-/// Declares --agent, --out, --rounds, --measured and --within.
+/// Declares --agent, --out, --rounds, --measured, --within and --json.
 void add_validation_options(ArgumentReader& reader);
 /// Value of --rounds.
 [[nodiscard]] int validation_rounds(const Arguments& arguments);
@@ -27,7 +27,10 @@ void add_validation_options(ArgumentReader& reader);
                                                const std::string& label);
 /// Labels of the parts whose rows are in the folder, in alphabetical order.
 [[nodiscard]] std::vector<std::string> validated_labels(const std::filesystem::path& folder);
+/// Prints the parts, as text or as the lines of validation.csv in JSON.
+void print_validation(const std::vector<Validation>& parts, bool json);
 /// Prints the parts and writes them to the folder.
-void publish_validation(const std::vector<Validation>& parts, const std::filesystem::path& folder);
+void publish_validation(const std::vector<Validation>& parts, const std::filesystem::path& folder,
+                        bool json);
 
 }  // namespace cclgym

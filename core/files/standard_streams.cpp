@@ -3,8 +3,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace cclgym {
@@ -46,6 +48,11 @@ bool standard_output_unread() noexcept {
 
 bool standard_output_lost() noexcept {
   return std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+}
+
+bool standard_error_redraws() {
+  const char* const term = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && (term == nullptr || std::string_view(term) != "dumb");
 }
 
 }  // namespace cclgym

@@ -26,4 +26,7 @@ void write_to_standard_error(std::string_view text) noexcept;
 /// these functions, by stdio or by std::cout.
 [[nodiscard]] bool standard_output_lost() noexcept;
 
+/// True if standard error is a terminal on which a line can be redrawn. False with TERM=dumb.
+[[nodiscard]] bool standard_error_redraws();
+
 }  // namespace cclgym

@@ -84,7 +84,7 @@ TEST_CASE("mistakes on the command line: a message, exit code 2", "[cli][main]")
        "unknown option '--vresion'; expected one of --help, --version (did you mean '--version'?)"},
       {{"run", "--jbos", "2", "x.yaml"},
        "unknown option '--jbos'; expected one of --out, --engine, --jobs, --shard, --cell-timeout, "
-       "--peer-timeout, --fresh, --quiet, --help (did you mean '--jobs'?)"},
+       "--peer-timeout, --fresh, --dry-run, --quiet, --json, --help (did you mean '--jobs'?)"},
       {{"run"},
        "missing FILE; expected: cclgym run FILE [--out DIR] [--jobs N] [--shard I/N] [--fresh] "
        "[--quiet] [options]"},
@@ -95,7 +95,7 @@ TEST_CASE("mistakes on the command line: a message, exit code 2", "[cli][main]")
       {{"run", "a", "--jobs", "1", "--jobs", "2"}, "--jobs is given more than once"},
       {{"run", "--FILE", "a"},
        "unknown option '--FILE'; expected one of --out, --engine, --jobs, --shard, --cell-timeout, "
-       "--peer-timeout, --fresh, --quiet, --help (did you mean '--help'?)"},
+       "--peer-timeout, --fresh, --dry-run, --quiet, --json, --help (did you mean '--help'?)"},
       {{"run", "gone.yaml"}, "'gone.yaml' does not exist"},
       {{"run", "/tmp"}, "'/tmp' is a folder; expected a file"}};
   for (const auto& [args, message] : mistakes) {
