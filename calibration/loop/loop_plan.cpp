@@ -9,11 +9,11 @@
 #include <optional>
 #include <utility>
 
-#include "calibration/measure/measured_file.hpp"
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "deploy/loop/table_learner.hpp"
 #include "env/tuning/workload/workload.hpp"
+#include "experiments/measured/measured_file.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 
 namespace cclgym {

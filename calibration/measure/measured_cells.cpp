@@ -66,6 +66,24 @@ std::vector<std::string> systems_of(std::span<const Measurement> rows) {
   return names;
 }
 
+namespace {
+
+// The system of a row by its name or, if that is unknown, by its fabric.
+MeasuredSystem system_of(const Measurement& row) {
+  try {
+    return measured_system(row.system);
+  } catch (const UserError& error) {
+    // A label such as "ndv4 servers=2" begins with the fabric's name.
+    if (!row.fabric.empty()) {
+      return own_system(row.system, row.fabric.substr(0, row.fabric.find(' ')));
+    }
+    throw UserError(row.where,
+                    fmt::format("{}; describe a system of your own with --fabric", error.what()));
+  }
+}
+
+}  // namespace
+
 MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& filter,
                          const std::string& file) {
   using Key =
@@ -85,13 +103,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     if (filter.fabric) {
       system = own_system(row.system, *filter.fabric);
     } else {
-      try {
-        system = measured_system(row.system);
-      } catch (const UserError& error) {
-        throw UserError(row.where, fmt::format("{}; describe a system of your own with "
-                                               "--fabric",
-                                               error.what()));
-      }
+      system = system_of(row);
     }
     RunPlan plan = run_plan(system, row);
     if (row.named) plan.named = row.named;

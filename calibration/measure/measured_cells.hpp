@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "calibration/measure/measured_file.hpp"
 #include "calibration/measure/systems.hpp"
+#include "experiments/measured/measured_file.hpp"
 
 namespace cclgym {
 

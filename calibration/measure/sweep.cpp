@@ -245,14 +245,6 @@ SweepPlan plan_of(const MeasurementBackend& backend, const WorkerProcess& worker
 
 }  // namespace
 
-const std::vector<std::string>& sweep_result_columns() {
-  static const std::vector<std::string> names{
-      "status",      "time_us_median", "time_us_q1",  "time_us_q3", "time_us_min",
-      "time_us_max", "samples",        "outliers",    "samples_us", "order",
-      "unix_time",   "warmup",         "environment", "extra",      "message"};
-  return names;
-}
-
 Quartiles quartiles_of(std::vector<double> values) {
   std::ranges::sort(values);
   const auto at = [&](double share) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibration/measure/worker_process.hpp"
+#include "experiments/measured/measured_columns.hpp"
 
 namespace cclgym {
 
@@ -57,14 +58,8 @@ struct SweepResult {
   std::string last_failure;
 };
 
-/// Columns after the plan's: status (ok, refused, failed, crashed, hung), time_us_median, _q1, _q3,
-/// _min, _max of the samples, their number, the number of outliers (samples further from the
-/// quartiles than three times the distance between them: kept, and marked in the next column),
-/// samples_us (in order, separated by blanks, outliers with !), place in the order, seconds since
-/// 1970, warmup, environment (key=value;…), extra (key=value;…), message.
-[[nodiscard]] const std::vector<std::string>& sweep_result_columns();
-
-/// Measures the cells that the file does not have yet. A worker that crashes or hangs is restarted
+/// Measures the cells that the file does not have yet. A row has the plan's columns, then
+/// sweep_result_columns(). A worker that crashes or hangs is restarted
 /// for the next cell; after `kMostFailures` such cells in a row the sweep throws UserError. Throws
 /// UserError if the file belongs to another plan, if another process writes it, or if no worker
 /// starts; nothing is written before a worker has started.
@@ -72,7 +67,7 @@ inline constexpr int kMostFailures = 5;
 SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options,
                   const std::function<void(const SweepProgress&)>& progress = {});
 
-/// What the sweep would find: starts a worker, asks for its plan, and counts the rows of the file.
+/// Tells what the sweep would find: starts a worker, asks for its plan, and counts the rows of the file.
 /// Measures and writes nothing. Throws UserError as sweep() does.
 [[nodiscard]] SweepProgress planned_sweep(const MeasurementBackend& backend,
                                           const SweepOptions& options);

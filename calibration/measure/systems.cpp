@@ -80,8 +80,9 @@ RunPlan run_plan(const MeasuredSystem& system, const Measurement& row) {
   RunPlan plan{.cost_model = system.cost_model};
   if (system.name == "MI300Xx8") {
     plan.named = rccl_on_mi300x(row.bytes);
-  } else if (system.name == "Azure-NDv4" && row.config == "msccl") {
-    plan.refusal = "config 'msccl' does not tell which of MSCCL's programs ran";
+  } else if (system.name == "Azure-NDv4" && row.config.starts_with("msccl")) {
+    plan.refusal =
+        fmt::format("config '{}' does not tell which of MSCCL's programs ran", row.config);
   } else if (system.name == "H100-cluster" && row.config.starts_with("cluster00")) {
     plan.cost_model = "h100-cluster00";
   } else if (system.name == "Alps-GH200" && row.collective == CollectiveKind::AllGather) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "calibration/measure/measured_file.hpp"
+#include "experiments/measured/measured_file.hpp"
 #include "sim/call/call.hpp"
 #include "topology_models/machines/registry.hpp"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "calibration/cuda/cell_table.hpp"
-#include "calibration/measure/measured_file.hpp"
 #include "calibration/measure/sweep.hpp"
 #include "deploy/nccl_plugin/tuner_choices.hpp"
+#include "experiments/measured/measured_file.hpp"
 
 namespace cclgym {
 

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "calibration/backends/mpi_backend.hpp"
-#include "calibration/measure/measured_file.hpp"
 #include "calibration/validate/validation.hpp"
 #include "core/error.hpp"
 #include "core/files/csv.hpp"
 #include "core/files/text_file.hpp"
 #include "core/split.hpp"
+#include "experiments/measured/measured_file.hpp"
 
 namespace cclgym {
 

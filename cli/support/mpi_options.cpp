@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <boost/program_options/parsers.hpp>
 
-#include "calibration/measure/measured_file.hpp"
 #include "cli/support/measured_options.hpp"
+#include "experiments/measured/measured_file.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 
 namespace cclgym {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/support/command.hpp"
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/published/published.hpp"
 #include "experiments/run/results.hpp"
 #include "experiments/run/run_experiment.hpp"

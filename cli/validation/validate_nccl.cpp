@@ -9,7 +9,6 @@
 #include "agents/export/deployed_machine.hpp"
 #include "calibration/backends/gpu_backends.hpp"
 #include "calibration/cuda/nccl/nccl_cells.hpp"
-#include "calibration/measure/measured_file.hpp"
 #include "calibration/validate/nccl_validation.hpp"
 #include "cli/deployment/exported_policy.hpp"
 #include "cli/support/gpu_options.hpp"
@@ -19,6 +18,7 @@
 #include "core/files/text_file.hpp"
 #include "deploy/nccl_plugin/deployed_policy.hpp"
 #include "deploy/nccl_plugin/tuner_rows.hpp"
+#include "experiments/measured/measured_file.hpp"
 #include "experiments/run/run_folder.hpp"
 
 namespace cclgym {

@@ -8,6 +8,7 @@
 
 #include "core/files/text_file.hpp"
 #include "core/report/page.hpp"
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/published/published_comparison.hpp"
 #include "experiments/summary/report_summary.hpp"
 #include "experiments/summary/table.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/published/published.hpp"
 #include "experiments/run/link_table.hpp"
 #include "experiments/run/results.hpp"

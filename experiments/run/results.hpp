@@ -61,19 +61,4 @@ struct ResultTable {
 };
 [[nodiscard]] ResultTable read_results(const std::string& path);
 
-/// A measured time to show beside simulated ones.
-struct MeasuredRow {
-  std::string system;      ///< "Azure-NDv4"
-  std::string config;      ///< measured configuration: "nccl", "msccl"
-  std::string fabric;      ///< label of its fabric
-  std::string collective;  ///< cclgym's name
-  int ranks = 0;
-  std::uint64_t size_bytes = 0;
-  double time_us = 0;
-  std::string source;
-};
-/// Columns system,config,fabric,collective,ranks,size_bytes,time_us,source; lines that start with #
-/// are comments.
-[[nodiscard]] std::vector<MeasuredRow> read_measured(const std::string& path);
-
 }  // namespace cclgym

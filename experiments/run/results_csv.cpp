@@ -10,17 +10,6 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::array<CsvColumn<MeasuredRow>, 8> kMeasuredColumns{{
-    {"system", &MeasuredRow::system},
-    {"config", &MeasuredRow::config},
-    {"fabric", &MeasuredRow::fabric},
-    {"collective", &MeasuredRow::collective},
-    {"ranks", &MeasuredRow::ranks},
-    {"size_bytes", &MeasuredRow::size_bytes},
-    {"time_us", &MeasuredRow::time_us},
-    {"source", &MeasuredRow::source},
-}};
-
 // Throws UserError if no simulation could give one of the values.
 void check_values(const ResultRow& row, const SourceLocation& where) {
   const auto refuse = [&](std::string_view name, double value, const std::string& expected) {
@@ -70,46 +59,6 @@ ResultTable read_results(const std::string& path) {
     }
   }
   return {std::move(file.rows), file.truncated};
-}
-
-std::vector<MeasuredRow> read_measured(const std::string& path) {
-  CsvRows<MeasuredRow> file =
-      read_csv(path, kMeasuredColumns, {.comments = true, .keep_unended = true});
-  std::map<std::tuple<std::string, std::string, std::string, std::string, int, std::uint64_t>,
-           std::size_t>
-      seen;
-  for (std::size_t i = 0; i < file.rows.size(); ++i) {
-    MeasuredRow& row = file.rows[i];
-    const SourceLocation& where = file.where[i];
-    for (const auto& [text, name] :
-         {std::pair{&row.system, "system"}, {&row.config, "config"}, {&row.fabric, "fabric"}}) {
-      if (text->empty()) throw UserError(where, std::string(name) + " is empty; expected a name");
-    }
-    const std::optional<CollectiveKind> kind = parse_collective(row.collective);
-    if (!kind || *kind == CollectiveKind::Custom) {
-      throw UserError(where,
-                      unknown_name_message("collective", row.collective, collective_names()));
-    }
-    row.collective = to_string(*kind);
-    if (row.ranks < 1) {
-      throw UserError(where, "ranks is " + std::to_string(row.ranks) + "; expected at least 1");
-    }
-    if (row.size_bytes == 0) throw UserError(where, "size_bytes is 0; expected at least 1");
-    if (!std::isfinite(row.time_us) || row.time_us <= 0) {
-      throw UserError(where, "time_us is " + format_double(row.time_us) +
-                                 "; expected a positive number of microseconds");
-    }
-    const auto [first, fresh] = seen.try_emplace(
-        {row.system, row.config, row.fabric, row.collective, row.ranks, row.size_bytes}, i);
-    if (!fresh) {
-      throw UserError(where,
-                      "the same system, config, fabric, collective, ranks and size_bytes "
-                      "are already in line " +
-                          std::to_string(file.where[first->second].line) +
-                          "; expected one time (the median) for each");
-    }
-  }
-  return std::move(file.rows);
 }
 
 }  // namespace cclgym

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/summary/report_summary.hpp"
 #include "experiments/summary/speedup_series.hpp"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/options/option.hpp"
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/run/results.hpp"
 #include "experiments/sweep/experiment.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "core/statistics.hpp"
 #include "core/units.hpp"
+#include "experiments/measured/measured_rows.hpp"
 
 namespace cclgym {
 
@@ -340,8 +341,13 @@ double geometric_mean_error(std::span<const double> ratios) {
 
 std::vector<MeasuredRow> read_measured_files(const Experiment& experiment) {
   std::vector<MeasuredRow> rows;
+  std::vector<MeasuredOn> fabrics;
+  for (const ExperimentFabric& one : experiment.fabrics) {
+    fabrics.push_back(
+        {.label = one.label, .ranks = one.fabric->ranks(), .nodes = one.fabric->servers()});
+  }
   for (const std::string& path : experiment.measured) {
-    std::vector<MeasuredRow> of_file = read_measured(path);
+    std::vector<MeasuredRow> of_file = read_measured(path, fabrics);
     rows.insert(rows.end(), std::make_move_iterator(of_file.begin()),
                 std::make_move_iterator(of_file.end()));
   }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/run/results.hpp"
 #include "experiments/summary/measured_speedup.hpp"
 #include "experiments/sweep/experiment.hpp"

@@ -10,6 +10,7 @@
 
 #include "core/text_columns.hpp"
 #include "core/units.hpp"
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/summary/report_summary.hpp"
 
 namespace cclgym {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/run/results.hpp"
 #include "experiments/sweep/experiment.hpp"
 

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "calibration/loop/loop_plan.hpp"
-#include "calibration/measure/measured_file.hpp"
 #include "core/files/text_file.hpp"
 #include "core/random.hpp"
 #include "deploy/loop/table_learner.hpp"
 #include "deploy/runtime/policy_file.hpp"
+#include "experiments/measured/measured_file.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 #include "support/catch.hpp"
 

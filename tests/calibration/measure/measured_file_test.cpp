@@ -1,5 +1,5 @@
 // Tests of valid and invalid measured CSVs.
-#include "calibration/measure/measured_file.hpp"
+#include "experiments/measured/measured_file.hpp"
 
 #include "calibration/measure/measured_cells.hpp"
 #include "support/catch.hpp"
@@ -23,6 +23,33 @@ std::string refusal(const std::string& text) {
   const std::string message = thrown([&] { return read_measured_file(file.path); });
   const std::size_t place = message.find("m.csv");
   return place == std::string::npos ? message : message.substr(place);
+}
+
+TEST_CASE("the file that an experiment shows can be compared and fitted",
+          "[calibration][measured-file]") {
+  SECTION("its columns: a fabric's label and time_us") {
+    const File file(
+        "system,config,fabric,collective,ranks,size_bytes,time_us,source\n"
+        "Mine,nccl,ndv4 servers=2,allreduce,16,1024,17.34,me\n");
+    const std::vector<Measurement> rows = read_measured_file(file.path);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].nodes == 2);
+    CHECK(rows[0].time_s == Approx(17.34e-6));
+    // A system without a name that is known is on the fabric of the column.
+    const MeasuredCells cells = make_cells(rows, {}, file.path);
+    REQUIRE(cells.cells.size() == 1);
+    CHECK(cells.cells[0].system == "Mine");
+    CHECK(cells.cells[0].fabric.name == "ndv4");
+    CHECK(cells.cells[0].fabric.servers == 2);
+  }
+  SECTION("programs of MSCCL are not taken for NCCL's choice") {
+    const std::string path = CCLGYM_SOURCE_DIR "/experiments/measured/azure-ndv4.csv";
+    const MeasuredCells cells = make_cells(read_measured_file(path), {}, path);
+    CHECK(cells.rows == 57);
+    CHECK(cells.cells.size() == 19);
+    for (const MeasuredCell& cell : cells.cells) CHECK(cell.rows == 1);
+    CHECK(cells.refused.size() == 2);
+  }
 }
 
 TEST_CASE("a measured CSV is read, columns in any order", "[calibration][measured-file]") {

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "calibration/backends/mpi_backend.hpp"
-#include "calibration/measure/measured_file.hpp"
 #include "core/files/text_file.hpp"
+#include "experiments/measured/measured_file.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
 #include "support/netlab.hpp"

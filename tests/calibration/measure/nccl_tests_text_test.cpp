@@ -1,5 +1,5 @@
 // Tests of parsing the output of nccl-tests.
-#include "calibration/measure/nccl_tests_text.hpp"
+#include "experiments/measured/nccl_tests_text.hpp"
 
 #include "support/catch.hpp"
 #include "support/thrown.hpp"

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "calibration/backends/mpi_backend.hpp"
-#include "calibration/measure/measured_file.hpp"
 #include "core/files/text_file.hpp"
 #include "core/random.hpp"
+#include "experiments/measured/measured_file.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"

@@ -7,6 +7,7 @@
 
 #include "core/files/text_file.hpp"
 #include "core/report/page.hpp"
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/report/report.hpp"
 #include "experiments/report/report_sample.hpp"
 #include "support/catch.hpp"

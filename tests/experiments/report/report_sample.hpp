@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cost_models/parameters/shipped_sets.hpp"
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/run/results.hpp"
 #include "experiments/sweep/experiment.hpp"
 

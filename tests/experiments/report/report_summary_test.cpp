@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/report/report_sample.hpp"
 #include "support/catch.hpp"
 #include "topology_models/machines/registry.hpp"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/report/report_sample.hpp"
 #include "experiments/summary/measured_speedup.hpp"
 #include "experiments/summary/table.hpp"

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "core/files/text_file.hpp"
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/report/report_sample.hpp"
 #include "experiments/run/results.hpp"
 #include "support/catch.hpp"
@@ -255,16 +256,63 @@ TEST_CASE("measured files", "[experiments][results-csv]") {
     contains(measured_refusal(header + line + line), ":3:1: the same system, config");
     contains(measured_refusal(header + line + line), "already in line 2");
     contains(measured_refusal(header + "A,n,f,alreduce,8,1024,17,me\n"),
-             ":2:1: unknown collective 'alreduce'");
-    contains(measured_refusal(header + "A,n,f,allreduce,0,1024,17,me\n"), "ranks is 0");
-    contains(measured_refusal(header + "A,n,f,allreduce,8,0,17,me\n"), "size_bytes is 0");
-    contains(measured_refusal(header + "A,n,f,allreduce,8,1024,0,me\n"), "time_us is 0");
-    contains(measured_refusal(header + "A,n,f,allreduce,8,1024,nan,me\n"), "time_us is nan");
-    contains(measured_refusal(header + "A,,f,allreduce,8,1024,17,me\n"), "config is empty");
+             ":2:7: collective unknown collective 'alreduce'");
+    contains(measured_refusal(header + "A,n,f,allreduce,0,1024,17,me\n"), ":2:17: ranks is 0");
+    contains(measured_refusal(header + "A,n,f,allreduce,8,0,17,me\n"), ":2:19: size_bytes is '0'");
+    contains(measured_refusal(header + "A,n,f,allreduce,8,1024,0,me\n"), ":2:24: time_us is '0'");
+    contains(measured_refusal(header + "A,n,f,allreduce,8,1024,nan,me\n"), "time_us is 'nan'");
+    contains(measured_refusal(header + "A,n,,allreduce,8,1024,17,me\n"),
+             ":2:1: the row has 8 ranks and names no fabric, but none of");
     contains(measured_refusal(header + "A,n,f,allreduce,8,1KiB,17,me\n"),
              ":2:19: size_bytes is '1KiB'");
-    contains(measured_refusal("# only comments\n"), "no header line");
-    contains(measured_refusal(""), "no header line");
+    contains(measured_refusal("# only comments\n"), "neither CSV with the column");
+    contains(measured_refusal(""), "neither CSV with the column");
+  }
+}
+
+TEST_CASE("a report takes the rows of calibrate and the output of nccl-tests",
+          "[experiments][results-csv]") {
+  const std::vector<MeasuredOn> fabrics{{.label = "ndv4", .ranks = 8, .nodes = 1},
+                                        {.label = "dgx1", .ranks = 8, .nodes = 1},
+                                        {.label = "ndv4 servers=2", .ranks = 16, .nodes = 2}};
+  SECTION("columns in another order, with the call's configuration") {
+    const TemporaryFile file(
+        "collective,size_bytes,ranks,algorithm,protocol,channels,status,time_us_median\n"
+        "allreduce,1024,16,ring,LL,4,ok,31.25\n"
+        "allreduce,1024,16,default,,,ok,30\n"
+        "allreduce,2048,16,ring,LL,4,failed,\n");
+    const std::vector<MeasuredRow> rows = read_measured(file.path(), fabrics);
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].system == "measured");
+    CHECK(rows[0].config == "ring/LL/4");
+    CHECK(rows[0].fabric == "ndv4 servers=2");
+    CHECK(rows[0].time_us == 31.25);
+    CHECK(rows[1].config == "default");
+  }
+  SECTION("a row that fits several fabrics is refused") {
+    const TemporaryFile file("collective,size_bytes,ranks,time_us\nallreduce,1024,8,31.25\n");
+    contains(message_of([&] { (void)read_measured(file.path(), fabrics); }),
+             ":2:1: the row has 8 ranks and names no fabric, but 2 of the experiment's fabrics");
+  }
+  SECTION("nccl-tests") {
+    std::string ranks;
+    for (int rank = 0; rank < 16; ++rank) {
+      ranks += "#  Rank " + std::to_string(rank) + " Group  0 Pid 1 on host" +
+               std::to_string(rank / 8) + " device " + std::to_string(rank % 8) + " [0x07] A100\n";
+    }
+    const TemporaryFile file(
+        "# Collective test starting: all_reduce_perf\n" + ranks +
+        "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+        "time   algbw   busbw #wrong\n"
+        "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            "
+        "(us)  (GB/s)  (GB/s)\n"
+        "        1024           256     float     sum      -1    42.50    0.02    0.04      0    "
+        "41.00    0.02    0.04      0\n");
+    const std::vector<MeasuredRow> rows = read_measured(file.path(), fabrics);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].fabric == "ndv4 servers=2");
+    CHECK(rows[0].collective == "allreduce");
+    CHECK(rows[0].time_us == Approx(42.5));
   }
 }
 

@@ -1,19 +1,18 @@
-#include "calibration/measure/measured_file.hpp"
+#include "experiments/measured/measured_file.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <fmt/core.h>
 #include <string_view>
 
-#include "calibration/measure/nccl_tests_text.hpp"
-#include "calibration/measure/sweep.hpp"
 #include "collectives/library/algorithm_library.hpp"
-#include "core/files/csv.hpp"
 #include "core/files/text_file.hpp"
 #include "core/split.hpp"
 #include "deploy/nccl_plugin/nccl_names.hpp"
+#include "experiments/measured/measured_columns.hpp"
+#include "experiments/measured/measured_line.hpp"
+#include "experiments/measured/nccl_tests_text.hpp"
 
 namespace cclgym {
 
@@ -23,29 +22,6 @@ constexpr std::size_t kLargestFile = std::size_t{1} << 30;
 /// Algorithm of rows in which a policy chose.
 constexpr std::string_view kChosenByPolicy = "policy";
 constexpr int kMostNcclChannels = 64;
-
-const std::vector<std::string>& required_columns() {
-  static const std::vector<std::string> names{"ranks", "collective", "size_bytes",
-                                              "time_us_median"};
-  return names;
-}
-
-const std::vector<std::string>& known_columns() {
-  static const std::vector<std::string> names{
-      "system",       "gpu",         "gpus_per_node", "ranks",         "nodes",
-      "nccl_version", "config",      "collective",    "size_bytes",    "time_us_median",
-      "time_us_min",  "time_us_max", "samples",       "source",        "algorithm",
-      "protocol",     "channels",    "in_place",      "segment_bytes", "openmpi_algorithm",
-      "round",        "role"};
-  static const std::vector<std::string> all = [] {
-    std::vector<std::string> both = names;
-    for (const std::string& name : sweep_result_columns()) {
-      if (std::find(both.begin(), both.end(), name) == both.end()) both.push_back(name);
-    }
-    return both;
-  }();
-  return all;
-}
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -59,140 +35,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// Index of each column.
-class Header {
- public:
-  Header(std::string_view line, const SourceLocation& where) {
-    for (const std::string_view name : split(line, ',')) names_.emplace_back(name);
-    std::vector<std::string> missing;
-    for (const std::string& name : required_columns()) {
-      if (index(name) == kNowhere) missing.push_back(quoted(name));
-    }
-    std::vector<std::string> unknown;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      const auto& known = known_columns();
-      if (std::find(known.begin(), known.end(), names_[i]) == known.end()) {
-        unknown.push_back(quoted(names_[i]));
-      } else if (std::find(names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(i),
-                           names_[i]) != names_.begin() + static_cast<std::ptrdiff_t>(i)) {
-        throw UserError(where, fmt::format("column '{}' occurs twice", names_[i]));
-      }
-    }
-    if (missing.empty() && unknown.empty()) return;
-    std::string message;
-    if (!missing.empty()) message = "without column " + joined(missing);
-    if (!unknown.empty()) {
-      message += (message.empty() ? "unknown column " : ", and with unknown ") + joined(unknown);
-    }
-    throw UserError(where,
-                    fmt::format("{}; expected {} (sizes in bytes, times in microseconds) "
-                                "and, if known, others of {}",
-                                message, joined(required_columns()), joined(known_columns())));
-  }
-
-  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
-  [[nodiscard]] std::size_t size() const { return names_.size(); }
-  [[nodiscard]] std::size_t index(std::string_view name) const {
-    const auto found = std::find(names_.begin(), names_.end(), name);
-    return found == names_.end() ? kNowhere : static_cast<std::size_t>(found - names_.begin());
-  }
-
- private:
-  static std::string joined(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text;
-  }
-
-  std::vector<std::string> names_;
-};
-
-// Limits of plausible times: no launch is shorter, and no call takes hours.
-constexpr double kLeast_us = 0.01;
-constexpr double kMost_us = 1e10;
-
-// One line of CSV under its header.
-class Reader {
- public:
-  Reader(const Header& header, std::string_view text, const std::string& file, std::size_t number)
-      : header_(header), line_(text, file, number) {
-    if (line_.size() != header.size()) {
-      line_.fail(
-          0, fmt::format("found {} fields; the header line has {}", line_.size(), header.size()));
-    }
-  }
-
-  [[nodiscard]] bool has(std::string_view column) const {
-    return header_.index(column) != Header::kNowhere;
-  }
-  [[nodiscard]] std::string text(std::string_view column) const {
-    std::string value;
-    if (has(column)) line_.read(header_.index(column), column, value);
-    return value;
-  }
-  [[nodiscard]] double positive(std::string_view column, std::string_view unit) const {
-    const std::string found = text(column);
-    const std::size_t at = header_.index(column);
-    double value = 0;
-    try {
-      line_.read(at, column, value);
-    } catch (const UserError&) {
-      line_.fail(at, fmt::format("{} is {}; expected a number of {} without a unit", column,
-                                 quoted(found), unit));
-    }
-    if (!std::isfinite(value) || value <= 0) {
-      line_.fail(at,
-                 fmt::format("{} is {}; expected a number of {} > 0", column, quoted(found), unit));
-    }
-    return value;
-  }
-  /// A time in the range that a collective can take. Throws UserError otherwise: the unit must be
-  /// wrong.
-  [[nodiscard]] double microseconds(std::string_view column) const {
-    const double value = positive(column, "microseconds");
-    if (value < kLeast_us || value > kMost_us) {
-      fail(column,
-           fmt::format(
-               "is {}; expected microseconds, from {} to {:g}; convert it if it is in another "
-               "unit",
-               quoted(text(column)), kLeast_us, kMost_us));
-    }
-    return value;
-  }
-  [[nodiscard]] bool given(std::string_view column) const {
-    return has(column) && !text(column).empty();
-  }
-  [[nodiscard]] std::uint64_t bytes(std::string_view column) const {
-    const std::string found = text(column);
-    const std::size_t at = header_.index(column);
-    std::uint64_t value = 0;
-    try {
-      line_.read(at, column, value);
-    } catch (const UserError&) {
-    }
-    if (value == 0) {
-      line_.fail(at, fmt::format("{} is {}; expected a whole number of bytes > 0, without a unit",
-                                 column, quoted(found)));
-    }
-    return value;
-  }
-  [[nodiscard]] int count(std::string_view column, int least) const {
-    int value = 0;
-    line_.read(header_.index(column), column, value);
-    if (value < least) fail(column, fmt::format("is {}; expected >= {}", value, least));
-    return value;
-  }
-  [[noreturn]] void fail(std::string_view column, const std::string& message) const {
-    line_.fail(header_.index(column), fmt::format("{} {}", column, message));
-  }
-
- private:
-  const Header& header_;
-  CsvLine line_;
-};
-
 // Reads the row's configuration.
-void read_config(const Reader& reader, Measurement& row) {
+void read_config(const MeasuredLine& reader, Measurement& row) {
   if (!reader.given("algorithm")) return;
   const std::string algorithm = reader.text("algorithm");
   if (algorithm == "default" || algorithm == kChosenByPolicy) return;
@@ -223,7 +67,7 @@ void read_config(const Reader& reader, Measurement& row) {
 }
 
 // The column samples_us of a sweep: numbers separated by blanks, outliers with a mark.
-std::vector<double> samples_of(const Reader& reader) {
+std::vector<double> samples_of(const MeasuredLine& reader) {
   std::vector<double> samples_s;
   const std::string text = reader.text("samples_us");
   for (std::string_view word : split(text, ' ')) {
@@ -241,7 +85,7 @@ std::vector<double> samples_of(const Reader& reader) {
 }
 
 // Value of a key in the column extra (key=value;…); empty if it is not there.
-std::string extra_of(const Reader& reader, std::string_view key) {
+std::string extra_of(const MeasuredLine& reader, std::string_view key) {
   const std::string text = reader.text("extra");
   for (const std::string_view item : split(text, ';')) {
     const std::size_t equals = item.find('=');
@@ -254,7 +98,7 @@ std::string extra_of(const Reader& reader, std::string_view key) {
 
 // The configuration that NCCL's log says it used, of a row in which a policy chose. nullopt if the
 // row does not have it, or if the library does not have the algorithm (CollNet).
-std::optional<Config> used_config(const Reader& reader) {
+std::optional<Config> used_config(const MeasuredLine& reader) {
   const auto algorithm = nccl_algorithm_of_csv(extra_of(reader, "used_algorithm"));
   const auto protocol = parse_protocol(extra_of(reader, "used_protocol"));
   const std::string text = extra_of(reader, "used_channels");
@@ -266,16 +110,35 @@ std::optional<Config> used_config(const Reader& reader) {
   return Config{.algorithm = std::string(ours), .protocol = *protocol, .channels = channels};
 }
 
-Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
+// Number of nodes in the label of a fabric ("ndv4 servers=2"); 0 if it does not have one.
+int nodes_of_label(const std::string& label) {
+  int nodes = 0;
+  for (std::string_view word : split(label, ' ')) {
+    for (const std::string_view key : {"servers=", "nodes="}) {
+      if (!word.starts_with(key)) continue;
+      word.remove_prefix(key.size());
+      (void)std::from_chars(word.data(), word.data() + word.size(), nodes);
+    }
+  }
+  return nodes;
+}
+
+Measurement read_row(const MeasuredLine& reader, const MeasuredFileContext& context) {
   Measurement row;
   row.system = reader.has("system") ? reader.text("system") : context.system.value_or("");
   row.ranks = reader.count("ranks", 2);
   row.nodes = context.nodes.value_or(1);
-  if (reader.has("nodes") && !reader.text("nodes").empty()) {
+  row.fabric = reader.text("fabric");
+  row.nodes_stated = reader.given("nodes") || reader.given("gpus_per_node");
+  if (reader.given("nodes")) {
     row.nodes = reader.count("nodes", 1);
-  } else if (reader.has("gpus_per_node") && !reader.text("gpus_per_node").empty()) {
+  } else if (reader.given("gpus_per_node")) {
     const int gpus = reader.count("gpus_per_node", 1);
     row.nodes = (row.ranks + gpus - 1) / gpus;
+  }
+  if (const int nodes = nodes_of_label(row.fabric); !row.nodes_stated && nodes > 0) {
+    row.nodes = nodes;
+    row.nodes_stated = true;
   }
   if (row.ranks % row.nodes != 0) {
     reader.fail("ranks", fmt::format("is {}, which is not a multiple of the {} nodes", row.ranks,
@@ -295,8 +158,9 @@ Measurement read_row(const Reader& reader, const MeasuredFileContext& context) {
   }
   row.bytes = reader.bytes("size_bytes");
   read_config(reader, row);
-  const double time_us = reader.microseconds("time_us_median");
+  const double time_us = reader.microseconds(reader.median_column());
   row.time_s = time_us * 1e-6;
+  row.time_us = time_us;
   if (reader.given("time_us_min") && reader.microseconds("time_us_min") > time_us) {
     reader.fail("time_us_min", "is greater than the median");
   }
@@ -346,10 +210,9 @@ class ContextCheck {
         nodes_("nodes", context.nodes ? std::to_string(*context.nodes) : ""),
         nccl_("nccl", context.nccl_version.value_or("")) {}
 
-  void row(const Reader& reader, const Measurement& row) {
+  void row(const MeasuredLine& reader, const Measurement& row) {
     ranks_.row_has(std::to_string(row.ranks), row.where);
-    const bool has_nodes = reader.given("nodes") || reader.given("gpus_per_node");
-    nodes_.row_has(has_nodes ? std::to_string(row.nodes) : "", row.where);
+    nodes_.row_has(row.nodes_stated ? std::to_string(row.nodes) : "", row.where);
     nccl_.row_has(reader.text("nccl_version"), row.where);
   }
   void check() const {
@@ -367,7 +230,7 @@ class ContextCheck {
 bool is_csv_header(std::string_view line) {
   const std::vector<std::string_view> fields = split(line, ',');
   if (fields.size() < 2) return false;
-  const auto& known = known_columns();
+  const auto& known = known_measured_columns();
   return std::any_of(fields.begin(), fields.end(), [&](std::string_view field) {
     return std::find(known.begin(), known.end(), field) != known.end();
   });
@@ -406,7 +269,7 @@ std::vector<Measurement> read_measured_file(const std::string& path,
   std::string_view text = contents;
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::vector<std::string_view> lines = lines_of(text);
-  std::optional<Header> header;
+  std::optional<MeasuredHeader> header;
   std::vector<Measurement> rows;
   ContextCheck check(context);
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -417,7 +280,7 @@ std::vector<Measurement> read_measured_file(const std::string& path,
       header.emplace(line, SourceLocation{path, i + 1, 1});
       continue;
     }
-    const Reader reader(*header, line, path, i + 1);
+    const MeasuredLine reader(*header, line, path, i + 1);
     if (reader.given("status") && reader.text("status") != "ok") continue;
     if (reader.given("in_place") && reader.text("in_place") != "0") continue;
     const bool chosen = reader.text("algorithm") == kChosenByPolicy;

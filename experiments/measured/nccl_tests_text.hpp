@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "calibration/measure/measured_file.hpp"
+#include "experiments/measured/measured_file.hpp"
 
 namespace cclgym {
 

@@ -14,14 +14,17 @@ namespace cclgym {
 
 /// One measured time.
 struct Measurement {
-  std::string system;        ///< "Polaris"; empty: not stated
-  int ranks = 0;             ///< >= 2
-  int nodes = 1;             ///< number of nodes, 1 to ranks
-  std::string nccl_version;  ///< "2.18"; empty: not stated
-  std::string config;        ///< distinguishes the run; may be empty
+  std::string system;         ///< "Polaris"; empty: not stated
+  int ranks = 0;              ///< >= 2
+  int nodes = 1;              ///< number of nodes, 1 to ranks
+  bool nodes_stated = false;  ///< false: `nodes` is that of the context, or 1
+  std::string fabric{};       ///< label of the fabric, "ndv4 servers=2"; empty: not stated
+  std::string nccl_version;   ///< "2.18"; empty: not stated
+  std::string config;         ///< distinguishes the run; may be empty
   CollectiveKind collective = CollectiveKind::AllReduce;
   std::uint64_t bytes = 0;          ///< as counted by nccl-tests, > 0
   double time_s = 0;                ///< median, out of place, > 0
+  double time_us = 0;               ///< the same with the digits of the file
   std::vector<double> samples_s{};  ///< single times, if the row has them
   std::string source;               ///< origin of the measurement; may be empty
   /// The call's configuration, if the row states it; tile_bytes is the size of MPI's segments, 0
@@ -46,14 +49,14 @@ struct MeasuredFileContext {
 
 /// Reads a file of either kind.
 ///
-/// CSV has a header line with the columns ranks, collective, size_bytes and time_us_median, and
-/// may have system, gpu, gpus_per_node, nodes, nccl_version, config, time_us_min, time_us_max,
-/// samples, source, algorithm (the library's, "openmpi-default" or empty), protocol, channels,
-/// segment_bytes and the other columns of `cclgym calibrate` (sweep.hpp) and `validate` (round,
-/// role), in any order. Rows whose
-/// status is not "ok" or that are in place are left out. A row in which a policy chose ("policy")
-/// has the configuration that NCCL logged (used_algorithm, used_protocol and used_channels in the
-/// column extra), and is left out without it. Sizes are in bytes, times in microseconds, both plain
+/// CSV has a header line with the columns ranks, collective, size_bytes and time_us_median (or
+/// time_us), and may have system, fabric (its label in an experiment), gpu, gpus_per_node, nodes,
+/// nccl_version, config, time_us_min, time_us_max, samples, source, algorithm (the library's,
+/// "openmpi-default" or empty), protocol, channels, segment_bytes and the other columns of `cclgym
+/// calibrate` (measured_columns.hpp) and `validate` (round, role), in any order. Rows whose status
+/// is not "ok" or that are in place are left out. A row in which a policy chose ("policy") has the
+/// configuration that NCCL logged (used_algorithm, used_protocol and used_channels in the column
+/// extra), and is left out without it. Sizes are in bytes, times in microseconds, both plain
 /// numbers. Lines that start with # are comments.
 /// Any other file is read as the output of nccl-tests (nccl_tests_text.hpp).
 ///

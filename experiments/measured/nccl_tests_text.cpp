@@ -1,4 +1,4 @@
-#include "calibration/measure/nccl_tests_text.hpp"
+#include "experiments/measured/nccl_tests_text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -178,6 +178,7 @@ class NcclTestsReader {
     const Word& out_of_place = words[columns_->out_of_place_time];
     const bool in_place = out_of_place.text == "N/A" && columns_->in_place_time;
     row.time_s = time_of(in_place ? words[*columns_->in_place_time] : out_of_place);
+    row.time_us = row.time_s * 1e6;
     if (columns_->out_of_place_wrong && !in_place) {
       const Word& wrong = words[*columns_->out_of_place_wrong];
       const std::optional<double> count = number_of<double>(wrong.text);
@@ -203,6 +204,7 @@ class NcclTestsReader {
     }
     require_as_said("ranks", ranks, context_.ranks, words.front());
     row.ranks = ranks;
+    row.nodes_stated = ranks_ > 0 || context_.nodes.has_value();
     row.nodes = ranks_ > 0 ? static_cast<int>(hosts_.size()) : context_.nodes.value_or(1);
     require_as_said("nodes", row.nodes, context_.nodes, words.front());
     if (row.nodes < 1 || row.ranks % row.nodes != 0) {

@@ -1,0 +1,132 @@
+#include "experiments/measured/measured_line.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "core/split.hpp"
+#include "experiments/measured/measured_columns.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// Limits of plausible times: no launch is shorter, and no call takes hours.
+constexpr double kLeast_us = 0.01;
+constexpr double kMost_us = 1e10;
+
+std::string joined_names(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+MeasuredHeader::MeasuredHeader(std::string_view line, const SourceLocation& where) {
+  for (const std::string_view name : split(line, ',')) names_.emplace_back(name);
+  std::vector<std::string> missing;
+  for (const std::string& name : required_measured_columns()) {
+    const bool short_median = name == kMedianColumn && index(kShortMedianColumn) != kNowhere;
+    if (index(name) == kNowhere && !short_median) missing.push_back(quoted(name));
+  }
+  std::vector<std::string> unknown;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const auto& known = known_measured_columns();
+    if (std::find(known.begin(), known.end(), names_[i]) == known.end()) {
+      unknown.push_back(quoted(names_[i]));
+    } else if (std::find(names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(i),
+                         names_[i]) != names_.begin() + static_cast<std::ptrdiff_t>(i)) {
+      throw UserError(where, fmt::format("column '{}' occurs twice", names_[i]));
+    }
+  }
+  if (missing.empty() && unknown.empty()) return;
+  std::string message;
+  if (!missing.empty()) message = "without column " + joined_names(missing);
+  if (!unknown.empty()) {
+    message +=
+        (message.empty() ? "unknown column " : ", and with unknown ") + joined_names(unknown);
+  }
+  throw UserError(where, fmt::format("{}; expected {} (sizes in bytes, times in microseconds) "
+                                     "and, if known, others of {}",
+                                     message, joined_names(required_measured_columns()),
+                                     joined_names(known_measured_columns())));
+}
+
+std::size_t MeasuredHeader::index(std::string_view name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  return found == names_.end() ? kNowhere : static_cast<std::size_t>(found - names_.begin());
+}
+
+MeasuredLine::MeasuredLine(const MeasuredHeader& header, std::string_view text,
+                           const std::string& file, std::size_t number)
+    : header_(header), line_(text, file, number) {
+  if (line_.size() == header.size()) return;
+  line_.fail(0,
+             fmt::format("found {} fields; the header line has {}", line_.size(), header.size()));
+}
+
+std::string MeasuredLine::text(std::string_view column) const {
+  std::string value;
+  if (has(column)) line_.read(header_.index(column), column, value);
+  return value;
+}
+
+double MeasuredLine::positive(std::string_view column, std::string_view unit) const {
+  const std::string found = text(column);
+  const std::size_t at = header_.index(column);
+  double value = 0;
+  try {
+    line_.read(at, column, value);
+  } catch (const UserError&) {
+    line_.fail(at, fmt::format("{} is {}; expected a number of {} without a unit", column,
+                               quoted(found), unit));
+  }
+  if (!std::isfinite(value) || value <= 0) {
+    line_.fail(at,
+               fmt::format("{} is {}; expected a number of {} > 0", column, quoted(found), unit));
+  }
+  return value;
+}
+
+double MeasuredLine::microseconds(std::string_view column) const {
+  const double value = positive(column, "microseconds");
+  if (value < kLeast_us || value > kMost_us) {
+    fail(
+        column,
+        fmt::format("is {}; expected microseconds, from {} to {:g}; convert it if it is in another "
+                    "unit",
+                    quoted(text(column)), kLeast_us, kMost_us));
+  }
+  return value;
+}
+
+std::uint64_t MeasuredLine::bytes(std::string_view column) const {
+  const std::string found = text(column);
+  const std::size_t at = header_.index(column);
+  std::uint64_t value = 0;
+  try {
+    line_.read(at, column, value);
+  } catch (const UserError&) {
+  }
+  if (value == 0) {
+    line_.fail(at, fmt::format("{} is {}; expected a whole number of bytes > 0, without a unit",
+                               column, quoted(found)));
+  }
+  return value;
+}
+
+int MeasuredLine::count(std::string_view column, int least) const {
+  int value = 0;
+  line_.read(header_.index(column), column, value);
+  if (value < least) fail(column, fmt::format("is {}; expected >= {}", value, least));
+  return value;
+}
+
+std::string_view MeasuredLine::median_column() const {
+  return has(kMedianColumn) ? kMedianColumn : kShortMedianColumn;
+}
+
+void MeasuredLine::fail(std::string_view column, const std::string& message) const {
+  line_.fail(header_.index(column), fmt::format("{} {}", column, message));
+}
+
+}  // namespace cclgym

@@ -1,0 +1,74 @@
+#include "experiments/measured/measured_rows.hpp"
+
+#include <fmt/core.h>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/error.hpp"
+#include "experiments/measured/measured_file.hpp"
+
+namespace cclgym {
+
+namespace {
+
+std::string config_text(const Measurement& row) {
+  if (!row.config.empty()) return row.config;
+  if (!row.named) return row.tuner.empty() ? "default" : row.tuner;
+  const Config& config = *row.named;
+  std::string text =
+      fmt::format("{}/{}/{}", config.algorithm, to_string(config.protocol), config.channels);
+  if (config.tile_bytes > 0) text += fmt::format(" in {} B", config.tile_bytes);
+  return text;
+}
+
+std::string fabric_of(const Measurement& row, std::span<const MeasuredOn> fabrics) {
+  if (!row.fabric.empty()) return row.fabric;
+  std::string label;
+  int fitting = 0;
+  for (const MeasuredOn& fabric : fabrics) {
+    if (fabric.ranks != row.ranks || (row.nodes_stated && fabric.nodes != row.nodes)) continue;
+    label = fabric.label;
+    ++fitting;
+  }
+  if (fitting == 1) return label;
+  throw UserError(
+      row.where, fmt::format("the row has {} ranks and names no fabric, but {} of the experiment's "
+                             "fabrics have as many; expected one, or a column fabric with the "
+                             "label of one (\"ndv4 servers=2\")",
+                             row.ranks, fitting == 0 ? "none" : std::to_string(fitting)));
+}
+
+}  // namespace
+
+std::vector<MeasuredRow> read_measured(const std::string& path,
+                                       std::span<const MeasuredOn> fabrics) {
+  std::vector<MeasuredRow> rows;
+  std::map<std::tuple<std::string, std::string, std::string, std::string, int, std::uint64_t>,
+           std::size_t>
+      lines;
+  for (const Measurement& measured : read_measured_file(path)) {
+    MeasuredRow row{.system = measured.system.empty() ? "measured" : measured.system,
+                    .config = config_text(measured),
+                    .fabric = fabric_of(measured, fabrics),
+                    .collective = std::string(to_string(measured.collective)),
+                    .ranks = measured.ranks,
+                    .size_bytes = measured.bytes,
+                    .time_us = measured.time_us,
+                    .source = measured.source};
+    const auto [first, fresh] = lines.try_emplace(
+        {row.system, row.config, row.fabric, row.collective, row.ranks, row.size_bytes},
+        measured.where.line);
+    if (!fresh) {
+      throw UserError(
+          measured.where,
+          fmt::format("the same system, config, fabric, collective, ranks and size_bytes are "
+                      "already in line {}; expected one time (the median) for each",
+                      first->second));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace cclgym

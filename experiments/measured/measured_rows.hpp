@@ -1,0 +1,40 @@
+// Measured times that a report shows beside simulated ones.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cclgym {
+
+/// A measured time to show beside simulated ones.
+struct MeasuredRow {
+  std::string system;      ///< "Azure-NDv4"; "measured" if the file does not state it
+  std::string config;      ///< measured configuration: "nccl", "msccl", "ring/LL/4"
+  std::string fabric;      ///< label of its fabric
+  std::string collective;  ///< cclgym's name
+  int ranks = 0;
+  std::uint64_t size_bytes = 0;
+  double time_us = 0;
+  std::string source;
+};
+
+/// A fabric of the experiment that shows the rows.
+struct MeasuredOn {
+  std::string label;
+  int ranks = 0;
+  int nodes = 1;
+};
+
+/// Reads a file in one of the forms that cclgym compare and fit read, too (measured_file.hpp). A
+/// row that states no configuration and no tuner has config "default". A row that does not name its
+/// fabric belongs to the only one of `fabrics` with its ranks and, if the row states them, nodes.
+///
+/// Throws UserError with the place as read_measured_file does, and if two rows of one
+/// configuration have the same call, or if a row without a fabric fits none or several of
+/// `fabrics`.
+[[nodiscard]] std::vector<MeasuredRow> read_measured(const std::string& path,
+                                                     std::span<const MeasuredOn> fabrics = {});
+
+}  // namespace cclgym
