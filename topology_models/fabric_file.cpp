@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
-#include "core/magnitudes.hpp"
 #include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
@@ -16,24 +16,6 @@ namespace {
 // A typo must not allocate gigabytes.
 constexpr std::size_t kMostNodes = 500'000;
 constexpr std::size_t kMostLinks = 2'000'000;
-constexpr int kMostUnits = 1'000'000;
-
-template <class Enum>
-std::vector<std::string> enum_names(std::initializer_list<Enum> values) {
-  std::vector<std::string> names;
-  for (const Enum value : values) names.emplace_back(to_string(value));
-  return names;
-}
-
-// Names in the order of the enumeration's values.
-std::vector<std::string> node_kind_names() {
-  return enum_names({NodeKind::Gpu, NodeKind::NvSwitch, NodeKind::PcieSwitch, NodeKind::Nic,
-                     NodeKind::NetworkSwitch, NodeKind::Generic, NodeKind::Host});
-}
-
-std::vector<std::string> link_kind_names() {
-  return enum_names({LinkKind::NvLink, LinkKind::Pcie, LinkKind::Network, LinkKind::Generic});
-}
 
 // One item of `nodes` or `links` with its records.
 class Item {
@@ -80,14 +62,17 @@ class Reader {
       }
       builder_.set_gpu_model(std::move(model));
     }
-    for (const YamlValue& item : read_items(document_.value("nodes"), document_.spec("nodes"))) {
-      add_nodes(item);
+    if (!document_.has("nodes") && !document_.has("servers")) {
+      throw UserError(document_.location(),
+                      "key 'nodes' is missing; expected a list of devices, or a key 'servers'");
     }
-    if (document_.has("links")) {
-      for (const YamlValue& item : read_items(document_.value("links"), document_.spec("links"))) {
-        add_links(item);
+    if (document_.has("servers")) {
+      for (const YamlValue& item :
+           read_items(document_.value("servers"), document_.spec("servers"))) {
+        add_servers(item);
       }
     }
+    add_parts(document_, {});
     try {
       return builder_.build();
     } catch (const UserError& error) {
@@ -96,13 +81,49 @@ class Reader {
   }
 
  private:
-  void add_nodes(const YamlValue& value) {
+  // One of the servers of a template: its name and number. The names of its devices begin with its
+  // own name, also where its links name them. Without a name: the file itself.
+  struct Scope {
+    std::string name{};
+    int number = 0;
+    [[nodiscard]] std::string prefix() const { return name.empty() ? "" : name + "/"; }
+  };
+
+  void add_parts(const Item& parts, const Scope& scope) {
+    if (parts.has("nodes")) {
+      for (const YamlValue& item : read_items(parts.value("nodes"), parts.spec("nodes"))) {
+        add_nodes(item, scope);
+      }
+    }
+    if (!parts.has("links")) return;
+    for (const YamlValue& item : read_items(parts.value("links"), parts.spec("links"))) {
+      add_links(item, scope);
+    }
+  }
+
+  void add_servers(const YamlValue& value) {
+    const Item item(value, fabric_server_options(), "server");
+    const YamlValue name = item.value("name");
+    for (std::string& one : expand_names(read_text(name, item.spec("name")), name.location())) {
+      if (!servers_.insert(one).second) {
+        throw UserError(name.location(), fmt::format("there is already a server called '{}'", one));
+      }
+      add_parts(item, {.name = std::move(one), .number = static_cast<int>(servers_.size()) - 1});
+    }
+  }
+
+  void add_nodes(const YamlValue& value, const Scope& scope) {
     const Item item(value, fabric_node_options(), "node");
+    if (!scope.name.empty() && item.has("server")) {
+      throw UserError(item.value("server").location(),
+                      "server is stated; leave it out: the devices of a template belong to the "
+                      "server that it makes");
+    }
     Node node;
     node.kind = static_cast<NodeKind>(read_choice(item.value("kind"), item.spec("kind")));
     node.server = item.has("server")                     ? item.integer("server")
                   : node.kind == NodeKind::NetworkSwitch ? -1
-                                                         : 0;
+                                                         : scope.number;
     node.multiplicity = item.integer("multiplicity");
     node.computes = read_flag(item.value("computes"), item.spec("computes"));
     if (node.kind == NodeKind::Gpu) check_gpu(item, node);
@@ -118,6 +139,7 @@ class Reader {
       throw UserError(name.location(), fmt::format("there are more than {} nodes", kMostNodes));
     }
     for (std::string& one : expanded) {
+      one.insert(0, scope.prefix());
       const auto [place, is_new] = nodes_.emplace(one, static_cast<NodeId>(names_.size()));
       if (!is_new) {
         throw UserError(name.location(), fmt::format("there is already a node called '{}'", one));
@@ -141,7 +163,7 @@ class Reader {
     }
   }
 
-  void add_links(const YamlValue& value) {
+  void add_links(const YamlValue& value, const Scope& scope) {
     const Item item(value, fabric_link_options(), "link");
     Link link;
     link.kind = static_cast<LinkKind>(read_choice(item.value("kind"), item.spec("kind")));
@@ -150,7 +172,7 @@ class Reader {
     link.latency_stated = true;
     link.multiplicity = item.integer("multiplicity");
     const bool duplex = read_flag(item.value("duplex"), item.spec("duplex"));
-    for (const auto& [from, to] : ends(item)) {
+    for (const auto& [from, to] : ends(item, scope)) {
       if (from == to) {
         throw UserError(item.location(), fmt::format("a link joins node '{}' to itself",
                                                      names_[static_cast<std::size_t>(from)]));
@@ -166,7 +188,7 @@ class Reader {
   }
 
   // The pairs of nodes that one item of `links` joins.
-  std::vector<std::pair<NodeId, NodeId>> ends(const Item& item) {
+  std::vector<std::pair<NodeId, NodeId>> ends(const Item& item, const Scope& scope) {
     std::vector<std::pair<NodeId, NodeId>> pairs;
     if (item.has("mesh")) {
       if (item.has("from") || item.has("to")) {
@@ -175,7 +197,7 @@ class Reader {
       if (item.has("duplex") && !read_flag(item.value("duplex"), item.spec("duplex"))) {
         throw UserError(item.value("duplex").location(), "a mesh is always duplex");
       }
-      const std::vector<NodeId> all = nodes(item, "mesh");
+      const std::vector<NodeId> all = nodes(item, "mesh", scope);
       if (all.size() > kMostNodesOfMesh) {
         throw UserError(
             item.value("mesh").location(),
@@ -191,8 +213,8 @@ class Reader {
         throw UserError(item.location(), fmt::format("a link needs '{}' (or 'mesh')", key));
       }
     }
-    const std::vector<NodeId> from = nodes(item, "from");
-    const std::vector<NodeId> to = nodes(item, "to");
+    const std::vector<NodeId> from = nodes(item, "from", scope);
+    const std::vector<NodeId> to = nodes(item, "to", scope);
     if (from.size() != to.size() && from.size() != 1 && to.size() != 1) {
       throw UserError(item.location(),
                       fmt::format("a link joins {} nodes to {}; expected equal numbers, or one "
@@ -205,13 +227,13 @@ class Reader {
     return pairs;
   }
 
-  std::vector<NodeId> nodes(const Item& item, std::string_view key) {
+  std::vector<NodeId> nodes(const Item& item, std::string_view key, const Scope& scope) {
     const YamlValue value = item.value(key);
     std::vector<NodeId> ids;
     for (const std::string& name :
          expand_names(read_text(value, item.spec(key)), value.location())) {
-      const auto found = nodes_.find(name);
-      if (found == nodes_.end()) throw_unknown_node(name, value.location());
+      const auto found = nodes_.find(scope.prefix() + name);
+      if (found == nodes_.end()) throw_unknown_node(scope.prefix() + name, value.location());
       ids.push_back(found->second);
     }
     return ids;
@@ -233,102 +255,13 @@ class Reader {
   Item document_;
   std::string name_;
   FabricBuilder builder_;
+  std::unordered_set<std::string> servers_;
   std::unordered_map<std::string, NodeId> nodes_;
   std::vector<std::string> names_;  // by NodeId
   std::size_t links_ = 0;
 };
 
 }  // namespace
-
-const std::vector<OptionSpec>& fabric_file_options() {
-  static const std::vector<OptionSpec> options = {
-      {.name = "name", .description = "name of the fabric; default: name of the file"},
-      {.name = "gpu_model",
-       .description = "GPU model (\"A100\"), by which `auto` finds the cost model; without it, or "
-                      "without a parameter set for it, `auto` is hockney, with a warning"},
-      {.name = "nodes",
-       .kind = OptionKind::Mapping,
-       .shape = OptionShape::List,
-       .description = "devices; GPUs become ranks 0, 1, … in this order",
-       .required = true},
-      {.name = "links",
-       .kind = OptionKind::Mapping,
-       .shape = OptionShape::List,
-       .description = "links between the nodes"},
-  };
-  return options;
-}
-
-const std::vector<OptionSpec>& fabric_node_options() {
-  static const std::vector<OptionSpec> options = {
-      {.name = "name",
-       .description = "name of the node; `gpu0..3` stands for the four nodes gpu0 to gpu3",
-       .required = true},
-      {.name = "kind",
-       .kind = OptionKind::Choice,
-       .description = "kind of device",
-       .default_text = "gpu",
-       .choices = node_kind_names()},
-      {.name = "server",
-       .kind = OptionKind::Integer,
-       .description = "number of the server that the device sits in, counted from 0; -1: none; "
-                      "default: -1 for network switches, 0 for others",
-       .min = -1,
-       .max = 99'999},
-      {.name = "multiplicity",
-       .kind = OptionKind::Integer,
-       .description =
-           "number of identical chips that act as one (six NVSwitches that hardware interleaves)",
-       .min = 1,
-       .max = kMostUnits,
-       .default_text = "1"},
-      {.name = "computes",
-       .kind = OptionKind::Flag,
-       .description = "true for a switch that copies data to several links and reduces data from "
-                      "several links (NVLink SHARP, SHARP)",
-       .default_text = "false"},
-  };
-  return options;
-}
-
-const std::vector<OptionSpec>& fabric_link_options() {
-  static const std::vector<OptionSpec> options = {
-      {.name = "from",
-       .description = "source: one node, or several (`gpu0..3`), which are joined first to first, "
-                      "second to second, …, or all to the one node at the other end"},
-      {.name = "to", .description = "target: one node, or several, as for `from`"},
-      {.name = "mesh", .description = "nodes that are joined pairwise; instead of `from` and `to`"},
-      {.name = "kind",
-       .kind = OptionKind::Choice,
-       .description = "kind of link; cost models have an efficiency for each kind",
-       .default_text = "generic",
-       .choices = link_kind_names()},
-      {.name = "bandwidth",
-       .kind = OptionKind::Rate,
-       .description = "bandwidth of one unit, in one direction",
-       .min = kLeastRate_Bps,
-       .max = kMostRate_Bps,
-       .required = true},
-      {.name = "latency",
-       .kind = OptionKind::Time,
-       .description = "latency of one traversal; has priority over a cost model's alpha",
-       .min = 0,
-       .max = kMostLatency_s,
-       .required = true},
-      {.name = "multiplicity",
-       .kind = OptionKind::Integer,
-       .description = "number of parallel units over which traffic is striped",
-       .min = 1,
-       .max = kMostUnits,
-       .default_text = "1"},
-      {.name = "duplex",
-       .kind = OptionKind::Flag,
-       .description = "true: adds the same link in the other direction; false: one direction only "
-                      "(not for a mesh)",
-       .default_text = "true"},
-  };
-  return options;
-}
 
 std::shared_ptr<const Fabric> read_fabric(const YamlValue& document,
                                           const std::string& default_name) {

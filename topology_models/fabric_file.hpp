@@ -23,8 +23,9 @@ namespace cclgym {
 
 // Records of all keys of the format.
 [[nodiscard]] const std::vector<OptionSpec>& fabric_file_options();
-[[nodiscard]] const std::vector<OptionSpec>& fabric_node_options();  ///< an item of `nodes`
-[[nodiscard]] const std::vector<OptionSpec>& fabric_link_options();  ///< an item of `links`
+[[nodiscard]] const std::vector<OptionSpec>& fabric_server_options();  ///< an item of `servers`
+[[nodiscard]] const std::vector<OptionSpec>& fabric_node_options();    ///< an item of `nodes`
+[[nodiscard]] const std::vector<OptionSpec>& fabric_link_options();    ///< an item of `links`
 
 /// The names that a pattern stands for: each range of whole numbers in it, as in "gpu0..3", counts
 /// up, the last range fastest ("s0..1/gpu0..3": 8 names); a text without a range stands for itself.

@@ -35,6 +35,9 @@ struct FabricSpec {
   std::optional<NicBinding> nic_binding{};
   std::optional<double> oversubscription{};  ///< ratio at the leaf switches of a fat tree, >= 1
   std::optional<int> servers_per_leaf{};     ///< nodes under one leaf of a fat tree
+  /// True: a leaf switch serves one rail (NIC k of each of its nodes), not all NICs of its nodes.
+  std::optional<bool> rails{};
+  std::optional<std::string> shape{};  ///< GPUs by dimension of a torus: "4x4x2"
   std::optional<int> groups{};       ///< dragonfly groups that hold the nodes; 0: as few as needed
   std::optional<Routing> routing{};  ///< routing in a dragonfly
   std::optional<bool> nvls{};        ///< true: NVSwitches may copy and add
@@ -57,6 +60,8 @@ struct FabricParameters {
   NicBinding nic_binding = NicBinding::PcieLocal;
   double oversubscription = 1;
   int servers_per_leaf = 1;
+  bool rails = false;
+  std::string shape{};
   int groups = 0;
   Routing routing = Routing::Minimal;
   bool nvls = false;

@@ -29,6 +29,12 @@ const std::vector<GpuModel>& gpu_models() {
        .compute_capability = 90,
        .peak_flops = 989e12,
        .memory_Bps = 4800e9},
+      // H20: not in a public data sheet; as its resellers list it.
+      {.name = "H20",
+       .vendor = Nvidia,
+       .compute_capability = 90,
+       .peak_flops = 148e12,
+       .memory_Bps = 4000e9},
       {.name = "GH200",
        .vendor = Nvidia,
        .compute_capability = 90,
@@ -50,6 +56,7 @@ const std::vector<GpuModel>& gpu_models() {
        .peak_flops = 191.5e12,
        .memory_Bps = 1638e9},  // one of two dies
       {.name = "MI300X", .vendor = Amd, .peak_flops = 1307e12, .memory_Bps = 5300e9},
+      {.name = "MI325X", .vendor = Amd, .peak_flops = 1307e12, .memory_Bps = 6000e9},
   };
   return models;
 }

@@ -67,8 +67,8 @@ inline constexpr int kMostFailures = 5;
 SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options,
                   const std::function<void(const SweepProgress&)>& progress = {});
 
-/// Tells what the sweep would find: starts a worker, asks for its plan, and counts the rows of the file.
-/// Measures and writes nothing. Throws UserError as sweep() does.
+/// Tells what the sweep would find: starts a worker, asks for its plan, and counts the rows of the
+/// file. Measures and writes nothing. Throws UserError as sweep() does.
 [[nodiscard]] SweepProgress planned_sweep(const MeasurementBackend& backend,
                                           const SweepOptions& options);
 

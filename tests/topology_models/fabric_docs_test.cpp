@@ -20,7 +20,7 @@ std::string overview() {
     bool any_size = false;
     for (const OptionSpec& option : info.options) {
       if (option.name == "nodes") most = std::to_string(static_cast<int>(option.max.value()));
-      any_size = any_size || option.name == "gpus";
+      any_size = any_size || option.name == "gpus" || option.name == "shape";
     }
     text += "| [`" + info.name + "`](#" + info.name + ") | " +
             (any_size ? "any number" : std::to_string(fabric->ranks() / fabric->servers())) +
@@ -53,6 +53,7 @@ TEST_CASE("docs/fabrics.md holds the tables of all fabrics and keys, as the reco
   page.put("describe", describe_fabric(*fabric_of("polaris", 64)) +
                            describe_facts(find_fabric_info("polaris")->facts));
   page.put("fabric file", fabric_file_options());
+  page.put("server", fabric_server_options());
   page.put("node", fabric_node_options());
   page.put("link", fabric_link_options());
   page.check();

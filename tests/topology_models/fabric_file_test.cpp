@@ -151,6 +151,38 @@ TEST_CASE("fabric file: every mistake has its place", "[topology_models][fabric-
         "f.yaml:2:16: unknown node 'gpx3' (did you mean 'gpu3'?)");
 }
 
+TEST_CASE("a template makes equal servers", "[topology_models][fabric-file]") {
+  const std::string text =
+      "servers:\n"
+      "  - name: s0..2\n"
+      "    nodes: [{name: gpu0..1}, {name: nic, kind: nic}]\n"
+      "    links:\n"
+      "      - {from: gpu0..1, to: nic, kind: pcie, bandwidth: 24 GB/s, latency: 1us}\n"
+      "nodes: [{name: leaf, kind: network-switch}]\n"
+      "links: [{from: s0..2/nic, to: leaf, kind: network, bandwidth: 25 GB/s, latency: 1us}]\n";
+  const std::string spelled_out =
+      "nodes:\n"
+      "  - {name: s0/gpu0..1, server: 0}\n  - {name: s0/nic, kind: nic, server: 0}\n"
+      "  - {name: s1/gpu0..1, server: 1}\n  - {name: s1/nic, kind: nic, server: 1}\n"
+      "  - {name: s2/gpu0..1, server: 2}\n  - {name: s2/nic, kind: nic, server: 2}\n"
+      "  - {name: leaf, kind: network-switch}\n"
+      "links:\n"
+      "  - {from: s0/gpu0..1, to: s0/nic, kind: pcie, bandwidth: 24 GB/s, latency: 1us}\n"
+      "  - {from: s1/gpu0..1, to: s1/nic, kind: pcie, bandwidth: 24 GB/s, latency: 1us}\n"
+      "  - {from: s2/gpu0..1, to: s2/nic, kind: pcie, bandwidth: 24 GB/s, latency: 1us}\n"
+      "  - {from: s0..2/nic, to: leaf, kind: network, bandwidth: 25 GB/s, latency: 1us}\n";
+  const auto made = [](const std::string& file) { return read_fabric(parse_yaml(file, "f"), "f"); };
+  const FabricPtr fabric = made(text);
+  CHECK(fabric->ranks() == 6);
+  CHECK(fabric->servers() == 3);
+  CHECK(fabric->canonical_text() == made(spelled_out)->canonical_text());
+  CHECK(refusal("servers: [{name: s0..1, nodes: [{name: a, server: 1}]}]\n") ==
+        "f.yaml:1:51: server is stated; leave it out: the devices of a template belong to the "
+        "server that it makes");
+  CHECK(refusal("servers: [{name: s, nodes: [{name: a}]}, {name: s, nodes: [{name: b}]}]\n") ==
+        "f.yaml:1:49: there is already a server called 's'");
+}
+
 TEST_CASE("fabric file: mistakes that the records find have their place",
           "[topology_models][fabric-file]") {
   says(refusal("nodse: []\n"), "f.yaml:1:1", "(did you mean 'nodes'?)");
@@ -196,7 +228,8 @@ TEST_CASE("fabric file: GPU models that nobody knows are refused, with the neare
     return refusal("gpu_model: " + model + "\nnodes: [{name: a}]\n");
   };
   const std::string known =
-      "expected one of V100, A100, H100, H200, GH200, B200, GB200, MI50, MI250X, MI300X";
+      "expected one of V100, A100, H100, H200, H20, GH200, B200, GB200, MI50, MI250X, MI300X, "
+      "MI325X";
   CHECK(of("a100").starts_with("f.yaml:1:12: unknown GPU model 'a100'; " + known +
                                " (did you mean 'A100'?); "));
   CHECK(of("H800").starts_with("f.yaml:1:12: unknown GPU model 'H800'; " + known +

@@ -35,7 +35,7 @@ FabricModel abci_a_model() {
                    fabric_option("latency", {.default_text = "0.35us"}),
                    fabric_option("nic_binding"),
                    fabric_option("oversubscription", {.default_text = "1"}),
-                   fabric_option("nodes_per_leaf", {.default_text = "20"})},
+                   fabric_option("nodes_per_leaf", {.default_text = "20"}), fabric_option("rails")},
        .facts = {nvlink_fact(3),
                  {"8 A100 (SXM4, 12 NVLinks each to 6 NVSwitches) and 4 HDR NICs (200 Gb/s)",
                   "ABCI 2.0 user guide, system overview (compute node A)"},

@@ -23,29 +23,30 @@ std::shared_ptr<const Fabric> build_abci_v(const FabricParameters& parameters) {
 
 FabricModel abci_v_model() {
   constexpr double kMostServers = 2048;
-  return {{.name = "abci-v",
-           .description = "ABCI compute nodes (V) of 4 V100, 2 EDR NICs, oversubscribed fat tree",
-           // 2.83 because the 68 NICs of a rack share 24 links to the spine.
-           .options = {fabric_option("nodes", {.max = kMostServers}),
-                       fabric_option("gpus_per_node", {.max = 4, .default_text = "4"}),
-                       fabric_option("bandwidth", {.default_text = "25 GB/s"}),
-                       fabric_option("latency", {.default_text = "0.7us"}),
-                       fabric_option("nic_binding"),
-                       fabric_option("oversubscription", {.default_text = "2.83"}),
-                       fabric_option("nodes_per_leaf", {.default_text = "34"})},
-           .facts = {nvlink_fact(2),
-                     {"4 V100 (SXM2), two NVLinks between every two, and 2 EDR NICs (100 Gb/s)",
-                      "ABCI user guide, system overview (compute node V)"},
-                     {"two GPUs share a PCIe switch with one NIC",
-                      "ABCI user guide, diagram of compute node V"},
-                     pcie_fact(3),
-                     {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
-                     infiniband_latency_fact(),
-                     {"racks of 34 servers with full bandwidth inside, 24 EDR links from a rack to "
-                      "the spine",
-                      "Mynavi News, report on ABCI's network (abci-2)"},
-                     {"0.13 us through one more switch", "NVIDIA Quantum QM8700 data sheet"}}},
-          build_abci_v};
+  return {
+      {.name = "abci-v",
+       .description = "ABCI compute nodes (V) of 4 V100, 2 EDR NICs, oversubscribed fat tree",
+       // 2.83 because the 68 NICs of a rack share 24 links to the spine.
+       .options = {fabric_option("nodes", {.max = kMostServers}),
+                   fabric_option("gpus_per_node", {.max = 4, .default_text = "4"}),
+                   fabric_option("bandwidth", {.default_text = "25 GB/s"}),
+                   fabric_option("latency", {.default_text = "0.7us"}),
+                   fabric_option("nic_binding"),
+                   fabric_option("oversubscription", {.default_text = "2.83"}),
+                   fabric_option("nodes_per_leaf", {.default_text = "34"}), fabric_option("rails")},
+       .facts = {nvlink_fact(2),
+                 {"4 V100 (SXM2), two NVLinks between every two, and 2 EDR NICs (100 Gb/s)",
+                  "ABCI user guide, system overview (compute node V)"},
+                 {"two GPUs share a PCIe switch with one NIC",
+                  "ABCI user guide, diagram of compute node V"},
+                 pcie_fact(3),
+                 {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
+                 infiniband_latency_fact(),
+                 {"racks of 34 servers with full bandwidth inside, 24 EDR links from a rack to "
+                  "the spine",
+                  "Mynavi News, report on ABCI's network (abci-2)"},
+                 {"0.13 us through one more switch", "NVIDIA Quantum QM8700 data sheet"}}},
+      build_abci_v};
 }
 
 }  // namespace cclgym

@@ -41,7 +41,7 @@ FabricModel amd_mi250x_model() {
                    fabric_option("latency", {.default_text = "0.7us"}),
                    fabric_option("nic_binding"),
                    fabric_option("oversubscription", {.default_text = "1"}),
-                   fabric_option("nodes_per_leaf", {.default_text = "16"})},
+                   fabric_option("nodes_per_leaf", {.default_text = "16"}), fabric_option("rails")},
        .facts = {{"pairs of GPUs with 1, 2 or 4 units of xGMI (listed as nvlink)",
                   "TE-CCL (its AMD topology)"},
                  {"a unit of xGMI carries 50 GB/s per direction",

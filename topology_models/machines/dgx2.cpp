@@ -42,7 +42,7 @@ FabricModel dgx2_model() {
                    fabric_option("latency", {.default_text = "0.35us"}),
                    fabric_option("nic_binding"),
                    fabric_option("oversubscription", {.default_text = "1"}),
-                   fabric_option("nodes_per_leaf", {.default_text = "16"})},
+                   fabric_option("nodes_per_leaf", {.default_text = "16"}), fabric_option("rails")},
        .facts = {nvlink_fact(2),
                  {"6 NVLinks per GPU to the 6 NVSwitches of its board; 8 from each NVSwitch to its "
                   "counterpart on the other board; two GPUs and one HDR NIC (200 Gb/s) share a "

@@ -8,7 +8,7 @@ namespace cclgym {
 
 namespace {
 
-// HGX H100 and HGX H200 are the same board; only the memory of the GPUs differs.
+// HGX H100, H200 and H20 are the same board; only the GPUs differ.
 std::shared_ptr<const Fabric> build_hgx_hopper(const char* name, const char* gpu_model,
                                                const FabricParameters& parameters) {
   return build_infiniband_cluster(name,
@@ -32,6 +32,10 @@ std::shared_ptr<const Fabric> build_h200(const FabricParameters& parameters) {
   return build_hgx_hopper("h200", "H200", parameters);
 }
 
+std::shared_ptr<const Fabric> build_h20(const FabricParameters& parameters) {
+  return build_hgx_hopper("h20", "H20", parameters);
+}
+
 FabricInfo info(const std::string& name, const std::string& gpu, const std::string& links_source) {
   constexpr double kMostServers = 2048;
   return {
@@ -45,8 +49,8 @@ FabricInfo info(const std::string& name, const std::string& gpu, const std::stri
                   fabric_option("latency", {.default_text = "0.35us"}),
                   fabric_option("nic_binding"),
                   fabric_option("oversubscription", {.default_text = "1"}),
-                  fabric_option("nodes_per_leaf", {.default_text = "32"}), fabric_option("nvls"),
-                  fabric_option("sharp")},
+                  fabric_option("nodes_per_leaf", {.default_text = "32"}), fabric_option("rails"),
+                  fabric_option("nvls"), fabric_option("sharp")},
       .facts = {nvlink_fact(4),
                 {"18 NVLinks per GPU to 4 NVSwitches: 450 GB/s per direction", links_source},
                 {"each GPU shares a PCIe switch with a ConnectX-7 NIC of 400 Gb/s",
@@ -68,6 +72,12 @@ FabricModel hgx_h100_model() {
 FabricModel h200_model() {
   return {info("h200", "H200", "NVIDIA H200 data sheet (the links are those of the H100)"),
           build_h200};
+}
+
+FabricModel h20_model() {
+  return {info("h20", "H20",
+               "sheets of system vendors: NVLink of 900 GB/s as the H100 (NVIDIA publishes none)"),
+          build_h20};
 }
 
 }  // namespace cclgym

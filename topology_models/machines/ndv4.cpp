@@ -36,7 +36,8 @@ FabricModel ndv4_model() {
                    fabric_option("latency", {.default_text = "0.35us"}),
                    fabric_option("nic_binding"),
                    fabric_option("oversubscription", {.default_text = "1"}),
-                   fabric_option("nodes_per_leaf", {.default_text = "20"}), fabric_option("sharp")},
+                   fabric_option("nodes_per_leaf", {.default_text = "20"}), fabric_option("rails"),
+                   fabric_option("sharp")},
        .facts = {nvlink_fact(3),
                  {"12 NVLinks per GPU to 6 NVSwitches; two GPUs and two HDR NICs (200 Gb/s) share "
                   "a PCIe switch",

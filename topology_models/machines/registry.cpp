@@ -16,23 +16,17 @@ namespace {
 
 const std::vector<FabricModel>& models() {
   static const std::vector<FabricModel> all = [] {
-    std::vector<FabricModel> every = {dgx1_model(),
-                                      dgx2_model(),
-                                      ndv2_model(),
-                                      ndv4_model(),
-                                      hgx_h100_model(),
-                                      h200_model(),
-                                      abci_v_model(),
-                                      abci_a_model(),
-                                      z52_model(),
-                                      amd_mi250x_model(),
-                                      mi300x_model(),
-                                      frontier_model(),
-                                      perlmutter_model(),
-                                      polaris_model(),
-                                      alps_model(),
-                                      ring_model(),
-                                      fully_connected_model(),
+    std::vector<FabricModel> every = {dgx1_model(),        dgx2_model(),
+                                      ndv2_model(),        ndv4_model(),
+                                      hgx_h100_model(),    h200_model(),
+                                      h20_model(),         b200_model(),
+                                      gb200_nvl72_model(), abci_v_model(),
+                                      abci_a_model(),      z52_model(),
+                                      amd_mi250x_model(),  mi300x_model(),
+                                      mi325x_model(),      frontier_model(),
+                                      perlmutter_model(),  polaris_model(),
+                                      alps_model(),        ring_model(),
+                                      torus_model(),       fully_connected_model(),
                                       ethernet_model()};
     for (FabricModel& model : every) {
       // A dragonfly's routes need all of its links (fabric_without).

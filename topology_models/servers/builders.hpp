@@ -17,8 +17,8 @@ struct FabricModel {
 };
 
 // Facts that several fabrics share.
-[[nodiscard]] FabricFact nvlink_fact(int generation);  ///< bandwidth of an NVLink; generation 2, 3
-                                                       ///< or 4
+[[nodiscard]] FabricFact nvlink_fact(int generation);  ///< bandwidth of an NVLink; generation 2
+                                                       ///< to 5
 [[nodiscard]] FabricFact infiniband_latency_fact();
 [[nodiscard]] FabricFact pcie_fact(int generation);  ///< generation 3, 4 or 5, with 16 lanes
 

@@ -11,6 +11,9 @@ FabricFact nvlink_fact(int generation) {
       return {"an NVLink2 unit carries 25 GB/s per direction", "NVIDIA V100 white paper"};
     case 3:
       return {"an NVLink3 unit carries 25 GB/s per direction", "NVIDIA A100 white paper"};
+    case 5:
+      return {"an NVLink5 unit carries 50 GB/s per direction",
+              "NVIDIA Blackwell architecture brief"};
     default:
       return {"an NVLink4 unit carries 25 GB/s per direction", "NVIDIA H100 white paper"};
   }

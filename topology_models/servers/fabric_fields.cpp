@@ -92,8 +92,9 @@ const std::vector<FabricField>& fabric_fields() {
           &Given::nic_binding, &Resolved::nic_binding, "NAME"),
       fabric_field({.name = "oversubscription",
                     .kind = OptionKind::Real,
-                    .description = "bandwidth of a leaf switch to its NICs divided by its "
-                                   "bandwidth to the spine; 1: one non-blocking network",
+                    .description =
+                        "bandwidth of a leaf switch to its NICs divided by its "
+                        "bandwidth to the spine; 1: one non-blocking network, unless rails is true",
                     .unit = "ratio",
                     .min = 1,
                     .max = 1000},
@@ -106,6 +107,16 @@ const std::vector<FabricField>& fabric_fields() {
                     .max = 65536,
                     .aliases = {"servers_per_leaf"}},
                    &Given::servers_per_leaf, &Resolved::servers_per_leaf, "N", "servers_per_leaf"),
+      fabric_field({.name = "rails",
+                    .kind = OptionKind::Flag,
+                    .description = "true: the leaf switches are rail-optimised: leaf k of "
+                                   "nodes_per_leaf nodes serves NIC k of each",
+                    .default_text = "false"},
+                   &Given::rails, &Resolved::rails, "true|false"),
+      fabric_field({.name = "shape",
+                    .description = "number of GPUs in each dimension of a torus, e.g. 4x4 or 4x4x2",
+                    .default_text = "4x4"},
+                   &Given::shape, &Resolved::shape, "AxB[xC]"),
       fabric_field({.name = "groups",
                     .kind = OptionKind::Integer,
                     .description = "number of dragonfly groups over which the nodes are spread "

@@ -12,7 +12,9 @@ namespace cclgym {
 /// "network". Otherwise every `parameters.servers_per_leaf` nodes share a leaf switch, and the
 /// leaves are joined through "spine": a leaf has one link to it, at the NICs' rate, for every
 /// `parameters.oversubscription` NICs (rounded, at least one link in all), and traffic is striped
-/// over them evenly. GPUs, and so ranks, are numbered node by node. Names of vertices start with
+/// over them evenly. With `parameters.rails`, these nodes share as many leaf switches as a node has
+/// NICs, and NIC k of each is linked to switch k ("rail3", or "leaf0/rail3" if there are several
+/// groups of nodes). GPUs, and so ranks, are numbered node by node. Names of vertices start with
 /// "server<k>/" if there are several nodes.
 [[nodiscard]] std::shared_ptr<const Fabric> build_infiniband_cluster(
     const std::string& name, const ServerDesign& design, const FabricParameters& parameters);

@@ -27,10 +27,14 @@ constexpr std::array kKnown = {
     Known{"ndv4", "A100", 8, 8, 25e9, 300e9, 300e9, 0, 24e9},
     Known{"hgx-h100", "H100", 8, 8, 50e9, 450e9, 450e9, 0, 48e9},
     Known{"h200", "H200", 8, 8, 50e9, 450e9, 450e9, 0, 48e9},
+    Known{"h20", "H20", 8, 8, 50e9, 450e9, 450e9, 0, 48e9},
+    Known{"b200", "B200", 8, 8, 50e9, 900e9, 900e9, 0, 48e9},
+    Known{"gb200-nvl72", "GB200", 72, 72, 50e9, 900e9, 900e9, 0, 48e9},
     Known{"abci-v", "V100", 4, 2, 12.5e9, 150e9, 150e9, 6, 12e9},
     Known{"abci-a", "A100", 8, 4, 25e9, 300e9, 300e9, 0, 24e9},
     Known{"amd-mi250x", "MI250X", 16, 8, 25e9, 350e9, 350e9, 28, 24e9},
     Known{"mi300x", "MI300X", 8, 8, 50e9, 448e9, 448e9, 28, 48e9},
+    Known{"mi325x", "MI325X", 8, 8, 50e9, 448e9, 448e9, 28, 48e9},
     Known{"frontier", "MI250X", 8, 4, 25e9, 300e9, 350e9, 12, 50e9},
     Known{"perlmutter", "A100", 4, 4, 25e9, 300e9, 300e9, 6, 24e9},
     Known{"polaris", "A100", 4, 2, 25e9, 300e9, 300e9, 6, 24e9},
@@ -223,6 +227,49 @@ TEST_CASE("a fat tree that is not oversubscribed is one switch; otherwise leaves
   const FabricPtr thin = make_fabric(spec);
   CHECK(between(*thin, "leaf1", "spine") == 25e9);  // at least one link
   CHECK(inverse_bisection(*thin).value == Rational(32, 25));
+}
+
+TEST_CASE("a torus links every GPU to its neighbours in each dimension",
+          "[topology_models][machines]") {
+  const auto torus = [](const std::string& shape) {
+    FabricSpec spec;
+    spec.name = "torus";
+    spec.shape = shape;
+    return make_fabric(spec);
+  };
+  // Links per GPU: 2 for each dimension longer than 2, 1 for one of length 2.
+  for (const auto& [shape, gpus, links, steps] :
+       {std::tuple{"4x4", 16, 4, 4}, std::tuple{"4x4x2", 32, 5, 5}, std::tuple{"3x5", 15, 4, 3},
+        std::tuple{"2x2x2", 8, 3, 3}, std::tuple{"8x1", 8, 2, 4}, std::tuple{"3x3x3", 27, 6, 3}}) {
+    INFO(shape);
+    const FabricPtr fabric = torus(shape);
+    CHECK(fabric->ranks() == gpus);
+    CHECK(fabric->links().size() == static_cast<std::size_t>(gpus * links));
+    CHECK(diameter(*fabric).value == steps);  // the sum of half of each length, rounded down
+  }
+  for (const char* shape : {"4xx2", "0x4", "1x1", "x", "4x-2", "100000", "256x257"}) {
+    INFO(shape);
+    CHECK_THROWS_AS(torus(shape), UserError);
+  }
+}
+
+TEST_CASE("rails: NIC k of the nodes of a leaf shares switch k", "[topology_models][machines]") {
+  FabricSpec spec;
+  spec.name = "hgx-h100";
+  spec.servers = 4;
+  spec.servers_per_leaf = 2;
+  spec.rails = true;
+  const FabricPtr fabric = make_fabric(spec);
+  CHECK(between(*fabric, "server0/nic3", "leaf0/rail3") == 50e9);
+  CHECK(between(*fabric, "server1/nic3", "leaf0/rail3") == 50e9);
+  CHECK(between(*fabric, "server2/nic3", "leaf1/rail3") == 50e9);
+  // Two NICs per leaf switch, not oversubscribed.
+  CHECK(between(*fabric, "leaf1/rail3", "spine") == 2 * 50e9);
+  // One switch on a rail, three switches between rails, or from leaf to leaf.
+  CHECK(fabric->route(3, 11, 0).size() + 2 == fabric->route(3, 12, 0).size());
+  CHECK(fabric->route(3, 19, 0).size() == fabric->route(3, 12, 0).size());
+  spec.oversubscription = 2;
+  CHECK(between(*make_fabric(spec), "leaf1/rail3", "spine") == 50e9);
 }
 
 }  // namespace cclgym

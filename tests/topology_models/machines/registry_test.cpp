@@ -35,7 +35,8 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
     INFO(info.name);
     CHECK_FALSE(info.description.empty());
     CHECK(find_fabric_info(info.name) == &info);
-    const bool generic = info.name == "ring" || info.name == "fully_connected";
+    const bool generic =
+        info.name == "ring" || info.name == "torus" || info.name == "fully_connected";
     CHECK(info.facts.empty() == generic);
     for (const FabricFact& fact : info.facts) {
       CHECK_FALSE(fact.fact.empty());
@@ -58,6 +59,8 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
       if (option.name == "nic_binding") explicit_spec.nic_binding = NicBinding::PcieLocal;
       if (option.name == "oversubscription") explicit_spec.oversubscription = std::stod(text);
       if (option.name == "nodes_per_leaf") explicit_spec.servers_per_leaf = std::stoi(text);
+      if (option.name == "rails") explicit_spec.rails = false;
+      if (option.name == "shape") explicit_spec.shape = text;
       if (option.name == "groups") explicit_spec.groups = 0;
       if (option.name == "routing") explicit_spec.routing = Routing::Adaptive;
       if (option.name == "nvls") explicit_spec.nvls = true;
@@ -76,10 +79,18 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
                       unmarked(fabric->canonical_text());
     CHECK(same);
   }
-  CHECK(names == std::vector<std::string>{"dgx1", "dgx2", "ndv2", "ndv4", "hgx-h100", "h200",
-                                          "abci-v", "abci-a", "z52", "amd-mi250x", "mi300x",
-                                          "frontier", "perlmutter", "polaris", "alps", "ring",
-                                          "fully_connected", "ethernet"});
+  CHECK(names == std::vector<std::string>{"dgx1",        "dgx2",
+                                          "ndv2",        "ndv4",
+                                          "hgx-h100",    "h200",
+                                          "h20",         "b200",
+                                          "gb200-nvl72", "abci-v",
+                                          "abci-a",      "z52",
+                                          "amd-mi250x",  "mi300x",
+                                          "mi325x",      "frontier",
+                                          "perlmutter",  "polaris",
+                                          "alps",        "ring",
+                                          "torus",       "fully_connected",
+                                          "ethernet"});
   CHECK(find_fabric_info("my.yaml") == nullptr);
 }
 
@@ -209,8 +220,8 @@ TEST_CASE("the options of specs are those of all fabrics", "[topology_models][re
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"bandwidth", "gpus", "gpus_per_node", "groups", "latency",
                                           "name", "nic_binding", "nodes", "nodes_per_leaf", "nvb",
-                                          "nvls", "oversubscription", "routing", "sharp",
-                                          "without"});
+                                          "nvls", "oversubscription", "rails", "routing", "shape",
+                                          "sharp", "without"});
 }
 
 }  // namespace cclgym

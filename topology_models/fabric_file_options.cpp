@@ -1,0 +1,146 @@
+// The keys of fabric files.
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "core/magnitudes.hpp"
+#include "topology_models/fabric_file.hpp"
+
+namespace cclgym {
+
+namespace {
+
+constexpr int kMostUnits = 1'000'000;
+
+template <class Enum>
+std::vector<std::string> names_of_kinds(std::initializer_list<Enum> values) {
+  std::vector<std::string> names;
+  for (const Enum value : values) names.emplace_back(to_string(value));
+  return names;
+}
+
+// Names in the order of the enumeration's values.
+std::vector<std::string> node_kind_names() {
+  return names_of_kinds({NodeKind::Gpu, NodeKind::NvSwitch, NodeKind::PcieSwitch, NodeKind::Nic,
+                         NodeKind::NetworkSwitch, NodeKind::Generic, NodeKind::Host});
+}
+
+std::vector<std::string> link_kind_names() {
+  return names_of_kinds({LinkKind::NvLink, LinkKind::Pcie, LinkKind::Network, LinkKind::Generic});
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& fabric_file_options() {
+  static const std::vector<OptionSpec> options = {
+      {.name = "name", .description = "name of the fabric; default: name of the file"},
+      {.name = "gpu_model",
+       .description = "GPU model (\"A100\"), by which `auto` finds the cost model; without it, or "
+                      "without a parameter set for it, `auto` is hockney, with a warning"},
+      {.name = "nodes",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "devices; GPUs become ranks 0, 1, … in this order, after those of `servers`"},
+      {.name = "servers",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "templates of servers: devices and links that are repeated"},
+      {.name = "links",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "links between the nodes"},
+  };
+  return options;
+}
+
+const std::vector<OptionSpec>& fabric_server_options() {
+  static const std::vector<OptionSpec> options = {
+      {.name = "name",
+       .description = "name of the server; `s0..15` makes 16 equal servers. Elsewhere in the file, "
+                      "their devices are `s0/gpu0`, …, or `s0..15/gpu0..3`",
+       .required = true},
+      {.name = "nodes",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "devices of each server; network switches belong to none",
+       .required = true},
+      {.name = "links",
+       .kind = OptionKind::Mapping,
+       .shape = OptionShape::List,
+       .description = "links between the devices of one server"},
+  };
+  return options;
+}
+
+const std::vector<OptionSpec>& fabric_node_options() {
+  static const std::vector<OptionSpec> options = {
+      {.name = "name",
+       .description = "name of the node; `gpu0..3` stands for the four nodes gpu0 to gpu3",
+       .required = true},
+      {.name = "kind",
+       .kind = OptionKind::Choice,
+       .description = "kind of device",
+       .default_text = "gpu",
+       .choices = node_kind_names()},
+      {.name = "server",
+       .kind = OptionKind::Integer,
+       .description = "number of the server that the device sits in, counted from 0; -1: none; "
+                      "default: -1 for network switches, 0 for others",
+       .min = -1,
+       .max = 99'999},
+      {.name = "multiplicity",
+       .kind = OptionKind::Integer,
+       .description =
+           "number of identical chips that act as one (six NVSwitches that hardware interleaves)",
+       .min = 1,
+       .max = kMostUnits,
+       .default_text = "1"},
+      {.name = "computes",
+       .kind = OptionKind::Flag,
+       .description = "true for a switch that copies data to several links and reduces data from "
+                      "several links (NVLink SHARP, SHARP)",
+       .default_text = "false"},
+  };
+  return options;
+}
+
+const std::vector<OptionSpec>& fabric_link_options() {
+  static const std::vector<OptionSpec> options = {
+      {.name = "from",
+       .description = "source: one node, or several (`gpu0..3`), which are joined first to first, "
+                      "second to second, …, or all to the one node at the other end"},
+      {.name = "to", .description = "target: one node, or several, as for `from`"},
+      {.name = "mesh", .description = "nodes that are joined pairwise; instead of `from` and `to`"},
+      {.name = "kind",
+       .kind = OptionKind::Choice,
+       .description = "kind of link; cost models have an efficiency for each kind",
+       .default_text = "generic",
+       .choices = link_kind_names()},
+      {.name = "bandwidth",
+       .kind = OptionKind::Rate,
+       .description = "bandwidth of one unit, in one direction",
+       .min = kLeastRate_Bps,
+       .max = kMostRate_Bps,
+       .required = true},
+      {.name = "latency",
+       .kind = OptionKind::Time,
+       .description = "latency of one traversal; has priority over a cost model's alpha",
+       .min = 0,
+       .max = kMostLatency_s,
+       .required = true},
+      {.name = "multiplicity",
+       .kind = OptionKind::Integer,
+       .description = "number of parallel units over which traffic is striped",
+       .min = 1,
+       .max = kMostUnits,
+       .default_text = "1"},
+      {.name = "duplex",
+       .kind = OptionKind::Flag,
+       .description = "true: adds the same link in the other direction; false: one direction only "
+                      "(not for a mesh)",
+       .default_text = "true"},
+  };
+  return options;
+}
+
+}  // namespace cclgym
