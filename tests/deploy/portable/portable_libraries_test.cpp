@@ -14,7 +14,7 @@
 namespace cclgym {
 namespace {
 
-constexpr int kNewestGlibc = 28;  // of glibc 2
+constexpr int kNewestGlibc = 28;  // newest minor version of glibc 2
 constexpr std::size_t kMostBytes = 64U << 20U;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kPortable = false;
@@ -22,10 +22,10 @@ constexpr bool kPortable = false;
 constexpr bool kPortable = true;
 #endif
 
-// What a shared library needs: other libraries, and versions of their symbols ("GLIBC_2.4").
+// Needs of a shared library: other libraries, and versions of their symbols ("GLIBC_2.4").
 struct Needs {
   std::vector<std::string> libraries;
-  std::map<std::string, std::vector<std::string>> versions;  // by library
+  std::map<std::string, std::vector<std::string>> versions;  // key: library
 };
 
 template <typename T>
