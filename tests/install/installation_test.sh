@@ -7,6 +7,8 @@ source=${2:?usage: installation_test.sh BUILD SOURCE}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "FAILED: $*" >&2; exit 1; }
+# Reads its input to the end, unlike grep -q, which would leave the writer without a reader.
+has() { grep "$@" >/dev/null; }
 step() { echo "-- $*"; }
 
 step "install"
@@ -26,8 +28,8 @@ mkdir "$work/elsewhere"
 cd "$work/elsewhere"
 "$cclgym" simulate --fabric ndv4 --collective allreduce --algorithm ring --size 4MiB >simulate.txt
 grep -q 'us' simulate.txt || fail "simulate printed no time"
-"$cclgym" list algorithms | grep -q '^ring ' || fail "list has no ring"
-"$cclgym" list cost-models | grep -q a100 || fail "list has no a100"
+"$cclgym" list algorithms | has '^ring ' || fail "list has no ring"
+"$cclgym" list cost-models | has a100 || fail "list has no a100"
 "$cclgym" run "$prefix/share/cclgym/experiments/quickstart.yaml" --quiet
 [ "$(wc -l <results/quickstart/results.csv)" -gt 1000 ] || fail "the quickstart has too few rows"
 "$cclgym" deploy --constants --machine dgx1 --for nccl-2.28 -o deployed >/dev/null
@@ -65,7 +67,7 @@ complete_words() {
 commands=$("$cclgym" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
 [ "$(wc -w <<<"$commands")" -ge 20 ] || fail "too few commands in --help"
 for command in $commands; do
-  complete_words cclgym "$command" | grep -qx -- "$command" || [ "$command" = help ] || [ "$command" = version ] ||
+  complete_words cclgym "$command" | has -x -- "$command" || [ "$command" = help ] || [ "$command" = version ] ||
     fail "command $command is not completed"
   [ -s "$prefix/share/man/man1/cclgym-$command.1" ] || fail "no manual page of $command"
   offered=$(complete_words cclgym "$command" --)
@@ -81,10 +83,10 @@ for command in $commands; do
 done
 [ "$(complete_words cclgym simulate --chan)" = --channels ] || fail "--chan is not completed to --channels"
 [ "$(complete_words cclgym sim)" = simulate ] || fail "sim is not completed to simulate"
-complete_words cclgym list '' | grep -qx algorithms || fail "list completes no topic"
+complete_words cclgym list '' | has -x algorithms || fail "list completes no topic"
 complete_words cclgym calibrate mpi --op >/dev/null
 if command -v man >/dev/null && command -v groff >/dev/null; then
-  man -l "$prefix/share/man/man1/cclgym-simulate.1" | grep -q -- --channels || fail "man shows no --channels"
+  man -l "$prefix/share/man/man1/cclgym-simulate.1" | has -- --channels || fail "man shows no --channels"
 fi
 
 step "outside projects"
@@ -105,7 +107,7 @@ cmake -S outside -B outside/build -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&
 cmake --build outside/build >"$work/log" 2>&1 || { cat "$work/log"; fail "a build with find_package"; }
 outside/build/own | tee own.txt
 grep -q '112 transfers' own.txt || fail "the program of docs/library.md printed something else"
-if [ -e trained.policy ]; then outside/build/choose trained.policy | grep -q = || fail "the C program chose nothing"; fi
+if [ -e trained.policy ]; then outside/build/choose trained.policy | has = || fail "the C program chose nothing"; fi
 # refuses COMMAND...: it ends with 2, as the C program does without a policy.
 refuses() {
   local code=0
