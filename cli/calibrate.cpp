@@ -108,7 +108,8 @@ const Command& calibrate_command() {
           "  cclgym calibrate cuda -o gpu.csv\n"
           "      the parameters of a single GPU: launches, steps, rates of thread blocks\n"
           "  (the same command continues a sweep that was stopped or killed)",
-      .run = calibrate};
+      .run = calibrate,
+      .modes = {{"mpi"}, {"nccl"}, {"cuda"}}};
   return command;
 }
 

@@ -27,26 +27,12 @@ constexpr int kUsageError = 2;
 constexpr int kStalled = 3;
 constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h; also for WorkLost
 
-const std::vector<const Command*>& commands() {
-  static const std::vector<const Command*> all{
-      &run_command(),           &merge_command(),
-      &report_command(),        &simulate_command(),
-      &describe_command(),      &list_command(),
-      &compile_command(),       &verify_command(),
-      &synthesize_command(),    &check_certificate_command(),
-      &tune_dispatch_command(), &fit_command(),
-      &compare_command(),       &calibrate_command(),
-      &train_command(),         &evaluate_command(),
-      &validate_command(),      &loop_command(),
-      &export_command(),        &deploy_command()};
-  return all;
-}
-
 std::string help() {
   std::string text =
       "cclgym simulates GPU collective communication on cluster fabrics\n\n"
       "Usage: cclgym COMMAND [arguments]\n\nCommands:\n";
-  for (const Command* command : commands()) {
+  for (const Command* command : all_commands()) {
+    if (command->hidden) continue;
     text += fmt::format("  {:<18}{}\n", command->name, command->summary);
   }
   text +=
@@ -101,12 +87,12 @@ int run_program(const std::vector<std::string>& args, TaskPlace* place) {
     return 0;
   }
   std::vector<std::string> names;
-  for (const Command* command : commands()) {
+  for (const Command* command : all_commands()) {
     if (command->name == name) {
       const std::vector<std::string> rest(args.begin() + 1, args.end());
       return command->run_in ? command->run_in(rest, place) : command->run(rest);
     }
-    names.push_back(command->name);
+    if (!command->hidden) names.push_back(command->name);
   }
   if (name.starts_with("-")) {
     throw UserError(unknown_name_message("option", name, {"--help", "--version"}));
@@ -136,7 +122,7 @@ int guarded_run(const std::vector<std::string>& args, TaskPlace* place = nullptr
 
 const Command* command_of(const std::vector<std::string>& args) {
   if (args.empty()) return nullptr;
-  for (const Command* command : commands()) {
+  for (const Command* command : all_commands()) {
     if (command->name == args.front()) return command;
   }
   return nullptr;

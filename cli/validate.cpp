@@ -135,7 +135,8 @@ const Command& validate_command() {
           "  cclgym validate --show calibration/results/netlab/validation\n"
           "      the tables of an earlier measurement\n"
           "  (the same command continues a validation that was stopped or killed)",
-      .run = validate};
+      .run = validate,
+      .modes = {{"--backend", "nccl"}}};
   return command;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/error.hpp"
+#include "core/files/companion.hpp"
 #include "core/units.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 
@@ -112,6 +113,8 @@ MeasurementBackend mpi_backend(const MpiSweep& sweep, const std::vector<std::str
 }
 
 std::string worker_program(const std::string& name, const std::string& needs) {
+  const std::string companion = companion_file(name);
+  if (::access(companion.c_str(), X_OK) == 0) return companion;
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   for (std::filesystem::path folder = self.parent_path(); !error && folder.has_relative_path();

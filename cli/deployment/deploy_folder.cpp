@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "core/files/companion.hpp"
 #include "core/files/text_file.hpp"
 
 namespace cclgym {
@@ -76,13 +77,12 @@ class Staging {
 
 std::string read_plugin() {
   std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const fs::path plugin = self.parent_path() / kDeployedPlugin;
-  if (error || !fs::is_regular_file(plugin, error)) {
-    throw UserError(quoted(plugin.string(), 200) +
+  const std::string plugin = companion_file(std::string(kDeployedPlugin));
+  if (!fs::is_regular_file(plugin, error)) {
+    throw UserError(quoted(plugin, 200) +
                     ": the plugin is not beside the program; build target nccl-tuner-cclgym");
   }
-  return read_text_file(plugin.string(), kMostPluginBytes);
+  return read_text_file(plugin, kMostPluginBytes);
 }
 
 void check_deploy_folder(const std::string& folder, bool force) {

@@ -51,6 +51,15 @@ std::string shown_name(const po::option_description& option) {
                      value.empty() ? "" : " " + value);
 }
 
+// The last argument of a command that is asked for its records. No user can type it, because it
+// has a zero byte.
+const std::string kRecordsRequest("-\0records", 9);
+
+// Ends a command that was asked for its records.
+struct RecordsAnswer {
+  std::vector<ArgumentRecord> records;
+};
+
 // Texts of an argument, which has several only if it is repeated.
 std::vector<std::string> texts_of(const po::variable_value& value) {
   if (const auto* texts = boost::any_cast<std::vector<std::string>>(&value.value())) return *texts;
@@ -76,6 +85,7 @@ ArgumentReader::ArgumentReader(const Command& command) : command_(command) {}
 
 ArgumentReader& ArgumentReader::option(const OptionSpec& spec, const std::string& value_name) {
   for (const std::string& alias : spec.aliases) aliases_.emplace_back(alias, spec.name);
+  if (!spec.choices.empty()) choices_[spec.name] = spec.choices;
   return option(spec.name, value_name, help_text(spec));
 }
 
@@ -115,6 +125,7 @@ ArgumentReader& ArgumentReader::repeated(const std::string& name, const std::str
 }
 
 std::optional<Arguments> ArgumentReader::read(const std::vector<std::string>& args) const {
+  if (!args.empty() && args.back() == kRecordsRequest) throw RecordsAnswer{records()};
   po::options_description shown(options_);
   shown.add_options()("help,h", "this text");
   // Positional arguments are options inside the library; users do not see that.
@@ -237,6 +248,44 @@ std::string ArgumentReader::help() const {
                   arguments.empty() ? "" : "\n", help_lines(options, column), command_.examples);
   if (!text.ends_with('\n')) text += '\n';
   return text;
+}
+
+std::vector<ArgumentRecord> ArgumentReader::records() const {
+  std::vector<ArgumentRecord> all;
+  for (const Positional& positional : positionals_) {
+    all.push_back({.name = positional.name, .help = positional.help, .positional = true});
+  }
+  for (const auto& option : options_.options()) {
+    const std::string first =
+        option->canonical_display_name(po::command_line_style::allow_dash_for_short);
+    const auto found = choices_.find(option->long_name());
+    all.push_back(
+        {.name = option->long_name(),
+         .short_name = first.starts_with('-') ? first.substr(1) : "",
+         .value_name = option->format_parameter(),
+         .help = option->description(),
+         .choices = found == choices_.end() ? std::vector<std::string>{} : found->second});
+  }
+  return all;
+}
+
+std::vector<ArgumentRecord> argument_records(const Command& command) {
+  std::vector<std::vector<std::string>> modes = command.modes;
+  modes.insert(modes.begin(), std::vector<std::string>{});
+  std::vector<ArgumentRecord> all;
+  for (std::vector<std::string>& args : modes) {
+    args.push_back(kRecordsRequest);
+    try {
+      (void)(command.run_in ? command.run_in(args, nullptr) : command.run(args));
+    } catch (const RecordsAnswer& answer) {
+      for (const ArgumentRecord& record : answer.records) {
+        const bool known = std::ranges::find(all, record.name, &ArgumentRecord::name) != all.end();
+        if (!known) all.push_back(record);
+      }
+    }
+  }
+  all.push_back({.name = "help", .help = "print this text"});
+  return all;
 }
 
 void print_warning(const std::string& text) {

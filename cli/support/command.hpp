@@ -4,6 +4,7 @@
 #include <boost/program_options.hpp>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,6 +28,10 @@ struct Command {
   std::function<int(const std::vector<std::string>& args, TaskPlace* place)> run_in{};
   /// Action of a command of `run_in` that needs LibTorch, for messages: "train"; empty: needs none.
   std::string torch_for{};
+  /// Arguments by which the command gets further options, for reference pages and completions; the
+  /// reference has the options of all of them.
+  std::vector<std::vector<std::string>> modes{};
+  bool hidden = false;  ///< not in `cclgym --help`
 };
 
 // The subcommands, each in the file of its name.
@@ -50,6 +55,24 @@ struct Command {
 [[nodiscard]] const Command& evaluate_command();
 [[nodiscard]] const Command& export_command();
 [[nodiscard]] const Command& deploy_command();
+[[nodiscard]] const Command& reference_command();
+
+/// All of them, in the order of `cclgym --help`.
+[[nodiscard]] const std::vector<const Command*>& all_commands();
+
+/// An option or a positional argument of a command, as a user types it.
+struct ArgumentRecord {
+  std::string name;                    ///< "channels"; of a positional argument: "FILE"
+  std::string short_name{};            ///< "o", or empty
+  std::string value_name{};            ///< "FILE"; empty: a flag, or a positional argument
+  std::string help{};                  ///< one paragraph
+  std::vector<std::string> choices{};  ///< the valid values, if the record has them
+  bool positional = false;
+};
+
+/// The arguments that a command declares, without running it: of each of its modes, every argument
+/// once, with --help last.
+[[nodiscard]] std::vector<ArgumentRecord> argument_records(const Command& command);
 
 /// Parsed options of a command. Values are texts; numbers and quantities are read from them with
 /// their records, e.g. read_integer(text, spec, argument_location("channels")).
@@ -125,6 +148,7 @@ class ArgumentReader {
     bool repeated = false;
   };
   [[nodiscard]] std::string help() const;
+  [[nodiscard]] std::vector<ArgumentRecord> records() const;
   void check_outputs(const boost::program_options::variables_map& values) const;
 
   const Command& command_;
@@ -133,6 +157,7 @@ class ArgumentReader {
   std::vector<std::pair<std::string, std::string>> aliases_;  ///< pairs of older and present name
   std::vector<std::string> inputs_;   ///< names of options with files to read
   std::vector<std::string> outputs_;  ///< names of options with files to write
+  std::map<std::string, std::vector<std::string>> choices_;  ///< valid values by name of option
 };
 
 /// Prints "warning: …" on standard error, unless the text is empty.

@@ -1,21 +1,18 @@
 #include "cli/support/torch_program.hpp"
 
 #include <cstdlib>
-#include <filesystem>
 #include <unistd.h>
 
 #include "agents/network/policy_gradient.hpp"
 #include "core/error.hpp"
+#include "core/files/companion.hpp"
 
 namespace cclgym {
 
 namespace {
 
 void become_program_with_torch(const std::string& command, const std::vector<std::string>& args) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return;
-  std::string program = (self.parent_path() / "cclgym-train").string();
+  const std::string program = companion_file("cclgym-train");
   if (::access(program.c_str(), X_OK) != 0) return;
   std::vector<std::string> words{"cclgym", command};
   words.insert(words.end(), args.begin(), args.end());

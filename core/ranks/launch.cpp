@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/files/companion.hpp"
 #include "core/files/standard_streams.hpp"
 #include "core/hash.hpp"
 #include "core/progress.hpp"
@@ -80,13 +81,12 @@ std::string start_fault(const std::vector<RankInfo>& ranks) {
 }
 
 std::unique_ptr<RankLink> load_link(const RankStart& start) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string path = (self.parent_path() / kLibrary).string();
+  const std::string path = companion_file(kLibrary);
   // SimGrid, which the program links, has functions of the same names (MPI_Init, …): with
   // RTLD_DEEPBIND, the library and MPI find MPI's own before those.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (library == nullptr) {
+    std::error_code error;
     const bool there = std::filesystem::exists(path, error);
     throw UserError(
         fmt::format("cannot run on several ranks: {}",

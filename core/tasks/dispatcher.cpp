@@ -16,7 +16,7 @@ constexpr double kFade = 1 - 1.0 / 512;
 
 }  // namespace
 
-Dispatcher::Dispatcher(std::vector<double> costs)
+TaskDispatcher::TaskDispatcher(std::vector<double> costs)
     : costs_(std::move(costs)),
       states_(costs_.size(), State::Waiting),
       batch_of_(costs_.size(), kNone),
@@ -25,24 +25,24 @@ Dispatcher::Dispatcher(std::vector<double> costs)
       left_(costs_.size()),
       end_(costs_.size()) {}
 
-std::size_t Dispatcher::add_peer(std::size_t workers, double now_s) {
+std::size_t TaskDispatcher::add_peer(std::size_t workers, double now_s) {
   peers_.push_back({.workers = workers, .batches = 0, .heard_s = now_s, .lost = false});
   workers_ += workers;
   ready_.emplace(0.0, peers_.size() - 1);
   return peers_.size() - 1;
 }
 
-double Dispatcher::load(std::size_t peer) const {
+double TaskDispatcher::load(std::size_t peer) const {
   return static_cast<double>(peers_[peer].batches) / static_cast<double>(peers_[peer].workers);
 }
 
-void Dispatcher::set_batches(std::size_t peer, std::size_t batches) {
+void TaskDispatcher::set_batches(std::size_t peer, std::size_t batches) {
   const bool ready = ready_.erase({load(peer), peer}) > 0;
   peers_[peer].batches = batches;
   if (ready) ready_.emplace(load(peer), peer);
 }
 
-void Dispatcher::order_tasks() {
+void TaskDispatcher::order_tasks() {
   order_.resize(costs_.size());
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   const double large = kLargePart * waiting_cost_ / static_cast<double>(workers_);
@@ -53,7 +53,7 @@ void Dispatcher::order_tasks() {
 }
 
 // The task that is handed out next; drops those that have ended or need no result.
-std::optional<std::size_t> Dispatcher::first_waiting() {
+std::optional<std::size_t> TaskDispatcher::first_waiting() {
   const auto wanted = [&](std::size_t task) {
     return states_[task] == State::Waiting && task < end_;
   };
@@ -64,13 +64,13 @@ std::optional<std::size_t> Dispatcher::first_waiting() {
   return std::nullopt;
 }
 
-void Dispatcher::take_first(std::size_t task) {
+void TaskDispatcher::take_first(std::size_t task) {
   states_[task] = State::HandedOut;
   --waiting_;
   waiting_cost_ -= costs_[task];
 }
 
-std::optional<Dispatcher::Batch> Dispatcher::next() {
+std::optional<TaskDispatcher::Batch> TaskDispatcher::next() {
   if (order_.empty() && workers_ > 0) order_tasks();
   if (ready_.empty()) return std::nullopt;
   const auto [least_load, peer] = *ready_.begin();
@@ -99,7 +99,7 @@ std::optional<Dispatcher::Batch> Dispatcher::next() {
   return batch;
 }
 
-bool Dispatcher::finish(std::size_t task, double seconds) {
+bool TaskDispatcher::finish(std::size_t task, double seconds) {
   if (states_[task] == State::Ended) return false;
   if (states_[task] == State::Waiting) take_first(task);
   states_[task] = State::Ended;
@@ -112,7 +112,7 @@ bool Dispatcher::finish(std::size_t task, double seconds) {
   return true;
 }
 
-void Dispatcher::heard(std::size_t number, double now_s) {
+void TaskDispatcher::heard(std::size_t number, double now_s) {
   Peer& peer = peers_[number];
   peer.heard_s = now_s;
   if (!peer.lost) return;
@@ -121,7 +121,7 @@ void Dispatcher::heard(std::size_t number, double now_s) {
   ready_.emplace(load(number), number);
 }
 
-void Dispatcher::lose(std::size_t number) {
+void TaskDispatcher::lose(std::size_t number) {
   Peer& peer = peers_[number];
   if (peer.lost) return;
   ready_.erase({load(number), number});
@@ -139,7 +139,7 @@ void Dispatcher::lose(std::size_t number) {
   }
 }
 
-std::vector<std::size_t> Dispatcher::lose_silent(double now_s, double timeout_s) {
+std::vector<std::size_t> TaskDispatcher::lose_silent(double now_s, double timeout_s) {
   std::vector<std::size_t> lost;
   for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
     if (peers_[peer].lost || now_s - peers_[peer].heard_s <= timeout_s) continue;
@@ -149,7 +149,7 @@ std::vector<std::size_t> Dispatcher::lose_silent(double now_s, double timeout_s)
   return lost;
 }
 
-void Dispatcher::give_up_from(std::size_t end) {
+void TaskDispatcher::give_up_from(std::size_t end) {
   end_ = std::min(end_, end);
   left_ = static_cast<std::size_t>(
       std::count_if(states_.begin(), states_.begin() + static_cast<std::ptrdiff_t>(end_),

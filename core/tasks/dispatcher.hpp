@@ -19,7 +19,7 @@ namespace cclgym {
 /// all; the others follow in their order, so that neighbours, which share compiled programs, come
 /// to one worker. Batches take about kBatch_s of work by the costs measured so far, but no more
 /// than the remaining work divided by twice the number of workers.
-class Dispatcher {
+class TaskDispatcher {
  public:
   /// Work in a batch: long beside the time of a message (about 0.1 ms), short beside the time
   /// between two updates of the progress. Set by hand.
@@ -36,7 +36,7 @@ class Dispatcher {
   };
 
   /// `costs` are the estimated costs of the tasks, in any unit, positive.
-  explicit Dispatcher(std::vector<double> costs);
+  explicit TaskDispatcher(std::vector<double> costs);
 
   /// Adds a peer and returns its number: 0, 1, …
   std::size_t add_peer(std::size_t workers, double now_s);

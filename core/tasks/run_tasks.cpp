@@ -149,7 +149,7 @@ class Master {
   const TaskSet& set_;
   const TaskOptions& options_;
   const TakeResults& take_;
-  Dispatcher dispatcher_;
+  TaskDispatcher dispatcher_;
   std::optional<TaskReply> failure_;  // failure of the first failing task so far
   std::vector<TaskReply> lost_;
   std::string last_loss_;

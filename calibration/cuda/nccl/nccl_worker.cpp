@@ -19,6 +19,7 @@
 #include "calibration/cuda/quantisation.hpp"
 #include "calibration/cuda/worker_lines.hpp"
 #include "core/error.hpp"
+#include "core/files/companion.hpp"
 #include "core/files/standard_streams.hpp"
 #include "core/files/text_file.hpp"
 #include "core/ranks/launch.hpp"
@@ -75,11 +76,9 @@ std::unique_ptr<const TunerChoices> choices_of(const std::string& path, int rank
 }
 
 std::string own_file(const char* name) {
-  namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path beside = program.parent_path() / name;
-  return !error && fs::exists(beside, error) ? beside.string() : std::string();
+  const std::string path = companion_file(name);
+  return std::filesystem::exists(path, error) ? path : std::string();
 }
 
 TeamOptions team_options(const OptionTexts& texts) {

@@ -24,7 +24,7 @@ struct Simulated {
 // times. Checks that every task is handed out exactly once.
 Simulated simulate(const std::vector<double>& estimates, const std::vector<double>& costs,
                    const std::vector<std::size_t>& workers) {
-  Dispatcher dispatcher(estimates);
+  TaskDispatcher dispatcher(estimates);
   std::vector<std::vector<double>> free_s;  // date at which each worker is free
   for (const std::size_t count : workers) {
     dispatcher.add_peer(count, 0);
@@ -73,7 +73,7 @@ TEST_CASE("batches of very short tasks have a limit", "[core][tasks]") {
   const std::vector<double> costs(100'000, 1e-7);
   const Simulated simulated = simulate(costs, costs, {2});
   CHECK(*std::max_element(simulated.batches.begin(), simulated.batches.end()) ==
-        Dispatcher::kMaxTasks);
+        TaskDispatcher::kMaxTasks);
 }
 
 TEST_CASE("small tasks keep their order; large ones come first, the largest before all",
@@ -106,7 +106,7 @@ TEST_CASE("random costs and wrong estimates: all workers end at about the same t
 
 TEST_CASE("tasks of a lost peer are handed out again, and late duplicates are ignored",
           "[core][tasks]") {
-  Dispatcher dispatcher(std::vector<double>(8, 1));
+  TaskDispatcher dispatcher(std::vector<double>(8, 1));
   dispatcher.add_peer(2, 0);
   dispatcher.add_peer(2, 0);
   std::vector<std::vector<std::size_t>> given(2);
@@ -141,7 +141,7 @@ TEST_CASE("tasks of a lost peer are handed out again, and late duplicates are ig
 }
 
 TEST_CASE("tasks after one that failed are given up", "[core][tasks]") {
-  Dispatcher dispatcher(std::vector<double>(100, 1));
+  TaskDispatcher dispatcher(std::vector<double>(100, 1));
   dispatcher.add_peer(1, 0);
   REQUIRE(dispatcher.next());
   REQUIRE(dispatcher.next());
