@@ -11,6 +11,7 @@ namespace cclgym::test {
 namespace {
 
 namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kReservesAddresses = true;  // sanitizers reserve terabytes of address space
@@ -112,6 +113,32 @@ TEST_CASE("a file that the disk or a limit has no room for does not appear", "[c
                   folder.path()),
       "t.json");
   CHECK_FALSE(fs::exists(folder / "t.json"));
+}
+
+TEST_CASE("noise that would never let a call end is given up by name", "[cli][limits]") {
+  const TemporaryFolder folder;
+  const Words call{"simulate",     "--fabric",  "ndv4",        "--nodes", "2",
+                   "--collective", "allreduce", "--algorithm", "ring",    "--size",
+                   "1GiB",         "--engine",  "flow",        "--noise", "n.yaml"};
+  for (const char* const time : {"1e-300 s", "1e-12 s"}) {
+    write_file(folder / "n.yaml",
+               std::string("name: fast\nload:\n  network: {correlation_time: ") + time +
+                   ", states: [{capacity: 1, share: 0.5}, {capacity: 0.5, share: 0.5}]}\n");
+    const Ended ended = run_program(call, folder.path());
+    INFO(ended.err);
+    CHECK(ended.code == 3);
+    CHECK(error_line(ended).starts_with("error: the simulation under noise 'fast' was given up: "));
+  }
+  write_file(folder / "n.yaml", "name: jobs\nbackground: {jobs: 1, bytes: 1 B, pause: 0s}\n");
+  Words small = call;
+  small[10] = "1MiB";
+  CHECK(run_program(small, folder.path()).code == 0);
+  write_file(folder / "n.yaml",
+             "name: none-left\nload:\n  network: {correlation_time: 1ms, states: [{capacity: "
+             "1e-300, share: 1}]}\n");
+  const Ended ended = run_program(call, folder.path());
+  CHECK(ended.code == 2);
+  CHECK(error_line(ended).find("n.yaml:3:") != std::string::npos);
 }
 
 }  // namespace
