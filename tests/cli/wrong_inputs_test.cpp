@@ -51,7 +51,6 @@ const std::vector<FileCommand>& file_commands() {
       {"tune-dispatch", {"tune-dispatch", "{}", "--out", "made.yaml"}},
       {"fit", {"fit", "--measured", "{}", "--fabric", "dgx1", "--out", "made.yaml"}},
       {"compare", {"compare", "--measured", "{}", "--fabric", "dgx1"}},
-      {"calibrate cuda", {"calibrate", "cuda", "--cells", "{}", "--out", "made.csv"}},
       {"train", {"train", "{}"}},
       {"evaluate", {"evaluate", "{}"}},
       {"validate", {"validate", "{}", "--out", "made"}},
