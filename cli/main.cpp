@@ -1,11 +1,15 @@
 // The program: finds the subcommand, and turns its exceptions into a message and an exit code.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <exception>
 #include <fmt/core.h>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "calibration/cuda/cuda_build.hpp"
@@ -13,6 +17,7 @@
 #include "cli/support/print.hpp"
 #include "cli/support/torch_program.hpp"
 #include "core/error.hpp"
+#include "core/limits/resource_error.hpp"
 #include "core/ranks/launch.hpp"
 #include "core/version.hpp"
 #include "sim/engine/engine.hpp"
@@ -21,6 +26,7 @@ namespace cclgym {
 namespace {
 
 constexpr int kOutputLost = 1;
+constexpr int kNoResources = 1;
 // Time in which rank 0 prints its message and ends all ranks.
 constexpr std::chrono::seconds kTimeOfRankZero{2};
 constexpr int kUsageError = 2;
@@ -36,11 +42,18 @@ std::string help() {
     text += fmt::format("  {:<18}{}\n", command->name, command->summary);
   }
   text +=
-      "\n  cclgym help COMMAND  explain a command, with examples; also: cclgym COMMAND --help\n"
-      "  cclgym version       print the version and the built-in libraries\n\n"
-      "Exit codes: 0 done; 1 standard output cannot be written, `verify` found a program wrong, "
-      "or\n"
-      "`synthesize` found none; 2 a mistake in the input; 3 a simulation stalled; 70 a fault of\n"
+      "
+  cclgym help COMMAND  explain a command, with examples; also: cclgym COMMAND --help
+"
+      "  cclgym version       print the version and the built-in libraries
+
+"
+      "Exit codes: 0 done; 1 not enough memory or room for files, standard output cannot be "
+      "written,
+"
+      "`verify` found a program wrong, or `synthesize` found none; 2 a mistake in the input; 3 a "
+      "simulation stalled; 70 a fault of
+"
       "cclgym itself, or processes that died; 130 Ctrl-C\n";
   return text;
 }
@@ -104,9 +117,15 @@ int run_program(const std::vector<std::string>& args, TaskPlace* place) {
 int guarded_run(const std::vector<std::string>& args, TaskPlace* place = nullptr) noexcept {
   try {
     return run_program(args, place);
+  } catch (const ResourceError& error) {
+    tell("error: ", error.what());
+    return kNoResources;
   } catch (const UserError& error) {
     tell("error: ", error.what());
     return kUsageError;
+  } catch (const std::bad_alloc&) {
+    tell("error: ", kOutOfMemory);
+    return kNoResources;
   } catch (const SimulationStalled& error) {
     tell("error: ", error.what());
     return kStalled;
@@ -152,6 +171,9 @@ int run_launched(const LaunchedRank& launched, const std::vector<std::string>& a
         "without mpirun\n",
         command->name, launched.ranks);
     return kUsageError;
+  } catch (const std::bad_alloc&) {
+    tell("error: ", kOutOfMemory);
+    return kNoResources;
   } catch (const UserError& error) {
     if (first) tell("error: ", error.what());
     return first ? kUsageError : 0;
@@ -173,7 +195,15 @@ int run_here_or_on_ranks(const std::vector<std::string>& given) noexcept {
 int main(int argc, char** argv) {
   cclgym::open_closed_standard_streams();
   cclgym::keep_running_without_readers();
+  // A file beyond `ulimit -f` is an error of its write, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   const int code = cclgym::run_here_or_on_ranks({argv + (argc > 0 ? 1 : 0), argv + argc});
+  if (code == cclgym::kNoResources) {
+    // Without memory the end of libraries may never come: OpenBLAS waits for threads that it could
+    // not start.
+    std::fflush(nullptr);
+    ::_exit(code);
+  }
   // Lost output (a full disk, say) must not look like success.
   if (!cclgym::standard_output_lost()) return code;
   // A reader that closed the pipe needs no message.

@@ -31,6 +31,25 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
+// The message as one line: a name in it may have bytes that control terminals.
+std::string printable(const std::string& message) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string line;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      line += c;
+    } else if (c == '\n') {
+      line += "\\n";
+    } else {
+      line += "\\x";
+      line += kHex[byte >> 4U];
+      line += kHex[byte & 0xfU];
+    }
+  }
+  return line;
+}
+
 }  // namespace
 
 std::string SourceLocation::to_string() const {
@@ -43,8 +62,8 @@ std::string SourceLocation::to_string() const {
 }
 
 UserError::UserError(const SourceLocation& where, const std::string& message)
-    : std::runtime_error(where.to_string().empty() ? message : where.to_string() + ": " + message) {
-}
+    : std::runtime_error(
+          printable(where.to_string().empty() ? message : where.to_string() + ": " + message)) {}
 
 std::string Quoted::operator()(std::string_view text, std::size_t longest) const {
   constexpr std::string_view kHex = "0123456789abcdef";

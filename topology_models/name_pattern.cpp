@@ -41,7 +41,7 @@ std::vector<std::string> expand(std::string_view rest, std::string_view whole,
   const std::optional<Range> range = find_range(rest);
   if (!range) return {std::string(rest)};
   const auto refuse = [&](const std::string& why) {
-    throw UserError(where, fmt::format("name '{}': {}", whole, why));
+    throw UserError(where, fmt::format("name {}: {}", quoted(whole, kLongestPattern), why));
   };
   if (range->first > range->last) {
     refuse(fmt::format("the range {}..{} counts down; expected the lesser number first",

@@ -9,12 +9,18 @@
 #include "agents/training/checkpoint.hpp"
 #include "core/files/text_file.hpp"
 #include "core/yaml/yaml.hpp"
+#include "core/yaml/yaml_scalar.hpp"
 
 namespace cclgym {
 
 namespace {
 
 std::string yaml_quoted(const std::string& text) {
+  // Single quotes keep neither line breaks nor other control characters.
+  if (std::any_of(text.begin(), text.end(),
+                  [](unsigned char c) { return c < 0x20 || c >= 0x7f; })) {
+    return yaml_scalar(text);
+  }
   std::string out = "'";
   for (const char c : text) {
     out += c;

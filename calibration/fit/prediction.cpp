@@ -1,5 +1,6 @@
 #include "calibration/fit/prediction.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <stdexcept>
@@ -64,7 +65,7 @@ CostModel read_difference(const CostModel& base, std::string_view bytes) {
     double value = 0;
     in.number(parameter);
     in.number(value);
-    if (!in.ok()) throw_incomplete();
+    if (!in.ok() || !std::isfinite(value)) throw_incomplete();
     cost_parameters().at(parameter).set(model, value);
   }
   return model;

@@ -59,7 +59,9 @@ class RowReader {
     for (std::size_t i = 0; i < header.size(); ++i) {
       std::string name;
       header.read(i, "name", name);
-      columns_[name] = i;
+      if (!columns_.emplace(name, i).second) {
+        header.fail(i, fmt::format("column {} is there twice", quoted(name)));
+      }
     }
     std::vector<const char*> needed{"collective", "size_bytes", "algorithm",     "round",
                                     "role",       "status",     "time_us_median"};

@@ -284,7 +284,7 @@ std::vector<ArgumentRecord> argument_records(const Command& command) {
       }
     }
   }
-  all.push_back({.name = "help", .help = "print this text"});
+  all.push_back({.name = "help", .short_name = "h", .help = "print this text"});
   return all;
 }
 

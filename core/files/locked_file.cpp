@@ -11,8 +11,8 @@
 #include <thread>
 #include <unistd.h>
 
-#include "core/error.hpp"
 #include "core/files/text_file.hpp"
+#include "core/limits/resource_error.hpp"
 
 namespace cclgym {
 
@@ -96,7 +96,7 @@ std::string LockedFile::read(std::size_t start, std::size_t bytes) const {
 }
 
 void LockedFile::fail(const std::string& what, int error) const {
-  throw UserError(fmt::format("{}: {}: {}", path_, what, std::generic_category().message(error)));
+  throw_file_error(fmt::format("{}: {}", path_, what), error);
 }
 
 }  // namespace cclgym

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/limits/resource_error.hpp"
 #include "core/units.hpp"
 
 namespace cclgym {
@@ -169,9 +170,7 @@ std::string read_regular_file(const std::string& path, std::size_t max_bytes) {
 
 void write_text_file(const std::string& path, std::string_view text) {
   const std::string shown = checked_name(path);
-  const auto fail = [&shown](int error) {
-    throw UserError(shown + ": cannot be written: " + reason(error));
-  };
+  const auto fail = [&shown](int error) { throw_file_error(shown + ": cannot be written", error); };
   struct stat old {};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail(errno);

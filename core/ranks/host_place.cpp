@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "core/error.hpp"
+#include "core/limits/resource_error.hpp"
 #include "core/ranks/messages.hpp"
 #include "core/tasks/task_host.hpp"
 #include "core/tasks/wire.hpp"
@@ -62,6 +62,10 @@ class HostPlace : public TaskPlace {
                         .simulators = setup.simulators}));
     try {
       serve_tasks(set, setup);
+    } catch (const ResourceError& error) {
+      send(failed_message({1, error.what()}));
+    } catch (const std::bad_alloc&) {
+      send(failed_message({1, kOutOfMemory}));
     } catch (const UserError& error) {
       send(failed_message({2, error.what()}));
     } catch (const SimulationStalled& error) {

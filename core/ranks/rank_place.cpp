@@ -153,7 +153,8 @@ void RankPlace::settle_hello(const Received& received, const TaskSet& set) {
       throw std::runtime_error(node.name + " ended before its tasks, without an error");
     }
     throw_failure({.index = 0,
-                   .outcome = failure.code == 2   ? Outcome::UserMistake
+                   .outcome = failure.code == 1   ? Outcome::NoResources
+                              : failure.code == 2 ? Outcome::UserMistake
                               : failure.code == 3 ? Outcome::Stalled
                                                   : Outcome::Failed,
                    .text = node.name + ": " + failure.text});

@@ -30,6 +30,7 @@ enum class Outcome : std::uint32_t {
   Failed,       ///< another exception
   Died,         ///< its process died twice, or ended by itself
   TimedOut,     ///< its process was killed, because the task took too long
+  NoResources,  ///< ResourceError or std::bad_alloc
   NotStarted,   ///< the process failed before its first task; the index means nothing
 };
 

@@ -29,6 +29,10 @@ inline void put_text(std::string& bytes, std::string_view text) {
 template <class Value>
 [[nodiscard]] std::optional<Value> get(std::string_view& bytes) {
   static_assert(std::is_trivially_copyable_v<Value>);
+  if constexpr (std::is_same_v<Value, bool>) {
+    // A byte that is neither 0 nor 1 is no bool, and reading it as one is undefined.
+    if (bytes.empty() || static_cast<unsigned char>(bytes.front()) > 1) return std::nullopt;
+  }
   if (bytes.size() < sizeof(Value)) return std::nullopt;
   Value value{};
   std::memcpy(&value, bytes.data(), sizeof value);

@@ -1,8 +1,10 @@
 #include "experiments/run/cell_runner.hpp"
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 
+#include "core/limits/resource_error.hpp"
 #include "core/statistics.hpp"
 #include "core/version.hpp"
 
@@ -18,6 +20,11 @@ auto in_cell(const Experiment& experiment, std::size_t cell, Work work) {
   };
   try {
     return work();
+  } catch (const ResourceError& error) {
+    throw ResourceError(message(error));
+  } catch (const std::bad_alloc&) {
+    throw ResourceError("cell " + cell_key(experiment, experiment.cells[cell]) + ": " +
+                        kOutOfMemory);
   } catch (const UserError& error) {
     throw UserError(message(error));
   } catch (const SimulationStalled& error) {

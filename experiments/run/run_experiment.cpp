@@ -7,9 +7,11 @@
 #include <span>
 #include <system_error>
 
+#include "core/limits/memory_limit.hpp"
 #include "core/tasks/run_tasks.hpp"
 #include "experiments/run/cell_runner.hpp"
 #include "experiments/run/link_table.hpp"
+#include "experiments/run/results.hpp"
 #include "experiments/run/results_file.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "sim/timeline.hpp"
@@ -71,6 +73,24 @@ TaskSet cell_tasks(const Experiment& experiment, const Shard& shard) {
   return set;
 }
 
+// Refuses a run whose rows cannot all be written. A row has at least its hash, its key and its
+// commas.
+void require_room_for_rows(const Experiment& experiment, const Shard& shard,
+                           const ResultsFile& results, const std::string& path) {
+  const std::string header = result_header();
+  const auto fixed = static_cast<double>(experiment.hash().size() + 2) +
+                     static_cast<double>(std::count(header.begin(), header.end(), ','));
+  double bytes = 0;
+  double added = 0;
+  for (std::size_t row = 0; row < shard.size(experiment.cells.size()); ++row) {
+    const double least =
+        fixed + static_cast<double>(cell_key(experiment, experiment.cells[shard.cell(row)]).size());
+    bytes += least;
+    if (row >= results.rows()) added += least;
+  }
+  require_room(path, bytes, added, "fewer cells, or --shard, need less");
+}
+
 }  // namespace
 
 void run_experiment(const Experiment& experiment, const RunOptions& options,
@@ -101,6 +121,7 @@ void run_experiment(const Experiment& experiment, const RunOptions& options,
   const std::size_t found = results.done();
   if (observer.on_start) observer.on_start(found, results.dropped_row());
   if (results.rows() == cells) return;
+  require_room_for_rows(experiment, shard, results, results_path(options.folder, shard));
   remove_what_is_made_last(experiment, options.folder);
   tasks.tasks = results.left();
   const auto take = [&](std::span<const TaskReply> rows) {

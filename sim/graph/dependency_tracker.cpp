@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/error.hpp"
 #include "sim/graph/graph_stalled.hpp"
 
 namespace cclgym {
@@ -65,6 +66,7 @@ void DependencyTracker::load_folded() {
 
 void DependencyTracker::reset() {
   left_ = graph_->firings();
+  background_firings_ = 0;
   std::copy(missing_first_.begin(), missing_first_.end(), missing_.begin());
   std::fill(fired_.begin(), fired_.end(), 0);
   std::fill(waiting_.begin(), waiting_.end(), 0);
@@ -90,6 +92,13 @@ void DependencyTracker::throw_stalled() const {
       fmt::format("the transfer graph stalled: {} of {} nodes wait forever (nodes {})",
                   waiting.size(), first_background_, names);
   throw GraphStalled(message, std::move(waiting));
+}
+
+void DependencyTracker::throw_endless() {
+  throw SimulationStalled(fmt::format(
+      "the simulation was given up: other jobs on the fabric have sent {} messages, and "
+      "the call has not ended; they need more bytes or longer pauses",
+      kMostBackgroundFirings));
 }
 
 }  // namespace cclgym

@@ -24,6 +24,10 @@ namespace cclgym {
 /// tokens, because "firing i of v waits for firing i - lag of u" is `done(u) + lag > i`.
 class DependencyTracker {
  public:
+  /// Maximum number of firings of the background in one run, set by hand: engine flow takes seconds
+  /// for them, and engine simgrid minutes.
+  static constexpr std::int64_t kMostBackgroundFirings = 20'000'000;
+
   /// The graph must be finished. Allocates; the runs do not.
   void load(std::shared_ptr<const TransferGraph> graph);
 
@@ -35,6 +39,7 @@ class DependencyTracker {
   void start_roots(OnReady&& ready);
 
   /// The current firing of `node` is done; calls ready(successor) for each node that this frees.
+  /// Throws SimulationStalled after kMostBackgroundFirings.
   template <class OnReady>
   void done(TransferId node, OnReady&& ready);
 
@@ -59,6 +64,7 @@ class DependencyTracker {
     return lag == TransferGraph::kFirstOnly || lag == TransferGraph::kAfterLast;
   }
   void load_folded();
+  [[noreturn]] static void throw_endless();
   /// A firing of `node` starts: counts the dependencies of its next firing (including itself).
   void begin(TransferId node);
 
@@ -66,6 +72,7 @@ class DependencyTracker {
   bool folded_ = false;
   std::int64_t left_ = 0;
   TransferId first_background_ = 0;
+  std::int64_t background_firings_ = 0;
   std::vector<std::int32_t> missing_;        ///< by node: unmet dependencies of its next firing
   std::vector<std::int32_t> missing_first_;  ///< initial value of missing_
   // Folded graphs only.
@@ -101,7 +108,11 @@ void DependencyTracker::done(TransferId node, OnReady&& ready) {
     }
     return;
   }
-  left_ -= node < first_background_ ? 1 : 0;
+  if (node < first_background_) {
+    --left_;
+  } else if (++background_firings_ > kMostBackgroundFirings) {
+    throw_endless();
+  }
   const std::int64_t iteration = fired_[at(node)]++;
   const auto successors = graph_->successors(node);
   bool freed = false;

@@ -59,7 +59,9 @@ void add_job(TransferGraph& graph, const Fabric& fabric, const std::vector<int>&
     }
   }
   if (routes.empty()) return;
-  const double pause_s = random.exponential(jobs.pause_s);
+  // A pause of no time would be a node that fires for ever at one date.
+  constexpr double kLeastPause_s = 1e-9;
+  const double pause_s = std::max(random.exponential(jobs.pause_s), kLeastPause_s);
   // The call begins at a random moment of the job's period, left_s before the end of the pause
   // after a round.
   const double left_s = random.uniform(0, pause_s + round_s);

@@ -1,8 +1,12 @@
 #include "sim/noise/noise_load.hpp"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <map>
 #include <utility>
+
+#include "core/error.hpp"
+#include "core/units.hpp"
 
 namespace cclgym {
 
@@ -47,6 +51,7 @@ LoadProcess::LoadProcess(const Fabric& fabric, const NoiseProfile& profile,
 void LoadProcess::restart() {
   due_.clear();
   changes_ = {};
+  draws_ = 0;
   for (std::size_t chain = 0; chain < chains_.size(); ++chain) begin(chain);
 }
 
@@ -67,7 +72,10 @@ void LoadProcess::begin(std::size_t index) {
 void LoadProcess::schedule(std::size_t index, double now_s) {
   Chain& chain = chains_[index];
   const LinkLoad& load = load_of(chain);
-  const double mean_s = load.correlation_s / (1 - load.states[chain.state].share);
+  // A state that has all time but a rounding error of it lasts for ever.
+  const double others = 1 - load.states[chain.state].share;
+  if (others <= 0) return;
+  const double mean_s = load.correlation_s / others;
   changes_.push({now_s + chain.random.exponential(mean_s), index});
 }
 
@@ -97,6 +105,13 @@ std::optional<CapacityChange> LoadProcess::next() {
     if (changes_.empty()) return std::nullopt;
     const auto [now_s, index] = changes_.top();
     changes_.pop();
+    if (++draws_ > kMostDraws) {
+      throw SimulationStalled(fmt::format(
+          "the simulation under noise '{}' was given up: its load changed {} times within {} s of "
+          "the call; a correlation_time of {} s is too short for it",
+          profile_.name, kMostDraws, format_double(now_s),
+          format_double(load_of(chains_[index]).correlation_s)));
+    }
     Chain& chain = chains_[index];
     const double before = load_of(chain).states[chain.state].capacity;
     leave(chain);

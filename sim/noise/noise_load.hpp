@@ -29,7 +29,12 @@ class LoadProcess final : public CapacityProcess {
               std::span<const double> capacities_Bps, const std::vector<bool>& used,
               const NoiseSeed& seed);
 
+  /// Maximum number of states that a run draws. Set by hand: drawing them takes seconds, and the
+  /// largest shipped fabrics under the shipped profiles need a thousandth of it per second.
+  static constexpr std::int64_t kMostDraws = 20'000'000;
+
   void restart() override;
+  /// Throws SimulationStalled after kMostDraws.
   std::optional<CapacityChange> next() override;
 
   /// True if some capacity changes.
@@ -61,6 +66,7 @@ class LoadProcess final : public CapacityProcess {
                       std::greater<>>
       changes_;
   std::deque<CapacityChange> due_;
+  std::int64_t draws_ = 0;  ///< since restart()
 };
 
 }  // namespace cclgym

@@ -17,6 +17,9 @@ namespace {
 constexpr std::array<LinkKind, 4> kLinkKinds{LinkKind::NvLink, LinkKind::Pcie, LinkKind::Network,
                                              LinkKind::Generic};
 
+// Less would make times that are no times any more: a call of 1 ms would take 12 days.
+constexpr double kLeastShareLeft = 1e-9;
+
 OptionSpec probability(const std::string& name, const std::string& description) {
   return {.name = name,
           .kind = OptionKind::Real,
@@ -30,9 +33,8 @@ OptionSpec share_left(const std::string& name, const std::string& description) {
   return {.name = name,
           .kind = OptionKind::Real,
           .description = description,
-          .min = 0,
+          .min = kLeastShareLeft,
           .max = 1,
-          .exclusive_min = true,
           .required = true};
 }
 

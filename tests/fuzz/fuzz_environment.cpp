@@ -1,0 +1,33 @@
+// Feeds arbitrary bytes to the readers of environments: options of CollectiveTuning-v0, workloads
+// and call traces, rewards and regimes of noise. Workloads make some calls. The first byte chooses
+// the reader.
+#include "core/random.hpp"
+#include "env/tuning/collective_tuning.hpp"
+#include "env/tuning/noise_regimes.hpp"
+#include "env/tuning/tuning_reward.hpp"
+#include "env/tuning/workload/workload.hpp"
+#include "fuzz_support.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace cclgym;
+  std::string_view text = fuzz::text_of(data, size);
+  const unsigned kind = fuzz::take_kind(text, 4);
+  fuzz::guarded([&] {
+    const YamlLimits limits{.bytes = 1 << 16, .nodes = 500, .depth = 16};
+    const YamlValue value = parse_yaml(text, "fuzz.yaml", limits);
+    if (kind == 0) {
+      const auto workload = read_workload(value, {.ranks = 8, .gpu_model = "NVIDIA A100"});
+      Random random(1);
+      for (int i = 0; i < 20; ++i) {
+        if (workload->next(random).call.bytes == 0) std::abort();
+      }
+    } else if (kind == 1) {
+      (void)read_reward(value);
+    } else if (kind == 2) {
+      (void)read_noise_regimes(value);
+    } else {
+      (void)checked_tuning_setup(value);
+    }
+  });
+  return 0;
+}

@@ -1,0 +1,23 @@
+// Feeds arbitrary bytes to the readers of what runs on GPUs leave: NCCL's log and the rows of
+// `cclgym calibrate cuda`.
+#include "calibration/cuda/cuda_fit.hpp"
+#include "calibration/cuda/nccl/nccl_log.hpp"
+#include "fuzz_support.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace cclgym;
+  const std::string_view text = fuzz::text_of(data, size);
+  fuzz::guarded([&] {
+    for (const NcclDecision& decision : read_nccl_log(text, "fuzz.log")) {
+      if (decision.channels < 1 || decision.line == 0) std::abort();
+    }
+  });
+  fuzz::guarded([&] {
+    const CudaMeasurements measured = parse_cuda_measurements(text, "fuzz.csv");
+    for (const CudaRow& row : measured.rows) {
+      if (!(row.time_s > 0)) std::abort();
+    }
+    (void)cuda_fit_text(fit_cuda(measured, CostModel{}));
+  });
+  return 0;
+}

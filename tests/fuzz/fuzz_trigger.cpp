@@ -1,0 +1,15 @@
+// Feeds arbitrary bytes to the reader of trained triggers (detectors of changes). Accepted triggers
+// are written and read back as the same text.
+#include "agents/trigger/trigger_file.hpp"
+#include "fuzz_support.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace cclgym;
+  const std::string text(fuzz::text_of(data, size));
+  fuzz::guarded([&] {
+    const std::string written = triggers_text(read_trained_triggers(text, "fuzz.yaml"));
+    if (triggers_text(read_trained_triggers(written, "written.yaml")) != written) std::abort();
+  });
+  fuzz::guarded([&] { (void)read_triggers(text, "fuzz.yaml"); });
+  return 0;
+}
