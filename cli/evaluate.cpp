@@ -26,6 +26,7 @@
 #include "experiments/summary/train_dispatcher.hpp"
 #include "experiments/training/break_points.hpp"
 #include "experiments/training/choice_ranges.hpp"
+#include "experiments/training/training_facts.hpp"
 #include "experiments/training/training_page.hpp"
 #include "sim/tuners/pccl_tuner.hpp"
 #include "sim/tuners/tuner.hpp"
@@ -309,6 +310,9 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
       }
     }
   }
+  std::vector<std::shared_ptr<const TuningSetup>> setups;
+  for (const Part& part : parts) setups.push_back(part.setup);
+  page.facts = training_facts(setups, options.seeds);
   const std::vector<PublishedRow> regimes = published_regimes();
   std::string csv;
   std::string choices;
@@ -328,6 +332,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
                     .fabric = part.setup->fabric_label,
                     .cost_model = part.setup->site->cost_model.label(),
                     .fronts = part.setup->actions->fronts()});
+    mark_nccl_choices(*part.setup, done.back().runs);
     done.back().nccl = nccl_shares_text(nccl_shares(*part.setup, done.back().runs));
     csv += evaluation_csv(done.back(), csv.empty());
     choices += choices_text(done.back(), regimes) + "\n";

@@ -23,6 +23,7 @@
 #include "core/files/text_file.hpp"
 #include "core/tasks/run_tasks.hpp"
 #include "experiments/training/choice_ranges.hpp"
+#include "experiments/training/training_facts.hpp"
 #include "experiments/training/training_page.hpp"
 
 namespace cclgym {
@@ -79,8 +80,11 @@ void write_page(const TrainConfig& config, const std::string& folder, bool train
   const std::string path = folder + "/report.html";
   std::error_code error;
   if (!trained && std::filesystem::exists(path, error)) return;
+  std::vector<std::shared_ptr<const TuningSetup>> setups;
+  for (const TrainingPart& part : config.parts) setups.push_back(part.environment->setup());
   const TrainingPage page{.title = config.name,
-                          .curves = read_learning_curves(folder, config.seeds)};
+                          .curves = read_learning_curves(folder, config.seeds),
+                          .facts = training_facts(setups, config.seeds)};
   write_text_file(path, training_html(page, published_regimes()));
   if (!quiet) print_out("report  {}\n", path);
 }
