@@ -23,6 +23,7 @@
 #include "core/hash.hpp"
 #include "core/split.hpp"
 #include "core/tasks/run_tasks.hpp"
+#include "core/text_columns.hpp"
 #include "experiments/summary/train_dispatcher.hpp"
 #include "experiments/training/break_points.hpp"
 #include "experiments/training/choice_ranges.hpp"
@@ -54,6 +55,7 @@ OptionSpec seeds_option() {
           .default_text = "3"};
 }
 
+constexpr std::size_t kColumns = 100;  // of what is printed
 constexpr std::size_t kMaxInputFile = std::size_t{64} << 20;
 
 struct Part {
@@ -340,10 +342,11 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
     const std::size_t count = places[i].policies.size();
     const std::string points = break_points_text(done.back(), regimes);
-    print_out("{}: {} {} on {}, {} calls per seed\n{}{}{}\n{}", part.label, count,
+    const std::string notes = fitted_lines(decisions_text(summaries) + done.back().nccl, kColumns);
+    print_out("{}: {} {} on {}, {} calls per seed\n{}{}\n{}", part.label, count,
               count == 1 ? "policy" : "policies", part.setup->fabric_label,
-              done.back().runs.front().calls, evaluation_table(summaries),
-              decisions_text(summaries), done.back().nccl, points.empty() ? "" : points + "\n");
+              done.back().runs.front().calls, evaluation_table(summaries), notes,
+              points.empty() ? "" : points + "\n");
   }
   if (!quiet) print_out("{}{}", detectors, dispatchers_text(policies));
   std::filesystem::create_directories(folder, error);
@@ -355,7 +358,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
   if (!quiet) {
     print_out(
         "{0}cells     {1}/evaluation.csv\nchoices   {1}/choices.txt\nreport    {1}/report.html\n",
-        choices, folder);
+        fitted_lines(choices, kColumns), folder);
   }
   return 0;
 }

@@ -36,7 +36,7 @@ std::optional<NcclOffer> offer_of(const TuningSetup& setup) {
 
 enum class Verdict : std::uint8_t { Possible, NotAsked, NotOffered };
 
-// Whether NCCL could make the most frequent choice of a cell.
+// Tells whether NCCL could make the most frequent choice of a cell.
 Verdict verdict_of(const NcclOffer& offer, const EvaluatedCell& cell) {
   const auto collective = parse_collective(cell.collective);
   // A tuner's choice is what NCCL does by itself, or is made by that tuner.

@@ -55,7 +55,7 @@ Json part_json(const ComparedPart& part) {
           {"sizes", table_json(by_size_decade(part.cells))}};
 }
 
-// What was compared and what came out.
+// Sentences about what was compared and what came out.
 std::vector<std::string> outcome_of(const Comparison& comparison) {
   std::vector<std::string> sentences{
       fmt::format("{} measured rows of {} in {} were simulated{}.", comparison.rows,

@@ -23,7 +23,7 @@ const cclgymAxes = (() => {
         Number(ratio.toPrecision(4)) + '×';
   };
 
-  // Of the sizes that were run, every k-th, with the least k whose labels stay apart: `room` is
+  // Thins the sizes that were run to every k-th, with the least k whose labels stay apart: `room` is
   // the length of the axis in widths of a label.
   const sizeTicks = (sizes, min, max, room) => {
     const inside = [...new Set(sizes)].filter(size => size >= min && size <= max)

@@ -159,7 +159,7 @@ const cclgymPage = (() => {
     }
   };
 
-  // What was run and what came out, before anything else: facts are [name, content, …].
+  // Tells what was run and what came out, before anything else: facts are [name, content, …].
   const opening = (title, lead, sentences, facts) => page.append(element('h1', {}, title),
       ...(lead ? [element('p', {class: 'lead'}, lead)] : []),
       ...(sentences.length ? [element('ul', {class: 'outcome', id: 'summary'},

@@ -21,7 +21,7 @@ namespace cclgym {
 [[nodiscard]] nlohmann::ordered_json exact_json(std::int64_t value);
 [[nodiscard]] nlohmann::ordered_json exact_json(std::uint64_t value);
 
-/// What was run and what came out, in a few sentences: sizes of the sweep, who is fastest how
+/// Sentences about what was run and what came out: sizes of the sweep, who is fastest how
 /// often, the speedup over the baseline, and agreement with published and measured times.
 [[nodiscard]] std::vector<std::string> outcome_sentences(const Experiment& experiment,
                                                          const ReportInput& input,

@@ -69,7 +69,7 @@
             ...report.linkTable(timeline.links))))]));
   }
 
-  // Of many blocks, only the first few are open.
+  // Leaves only the first few of many blocks open.
   const kMostOpen = 8;
   data.blocks.forEach((block, i) => {
     page.append(section(report.blockTitle(block), () => [
