@@ -55,7 +55,7 @@ OptionSpec seeds_option() {
           .default_text = "3"};
 }
 
-constexpr std::size_t kColumns = 100;  // of what is printed
+constexpr std::size_t kColumns = 100;
 constexpr std::size_t kMaxInputFile = std::size_t{64} << 20;
 
 struct Part {
