@@ -177,6 +177,8 @@ class EdgeLines {
                            colour_of(link.kind),
                            std::min(1 + 0.6 * std::log2(link.capacity_Bps() / least_Bps_), 4.0));
       if (labelled) lines += fmt::format(", label=\" {}\"", label_of(link));
+      // Links enter and leave at the sides of the devices, so that they do not cross the names.
+      if (layered() && rise != 0) lines += ", tailport=e, headport=w";
       if (layered() ? rise == 0 : from_switch && to_switch) lines += ", constraint=false";
       lines += pair.duplex ? ", dir=none];\n" : upside_down ? ", dir=back];\n" : "];\n";
     }
@@ -233,7 +235,7 @@ std::string to_dot(const Fabric& fabric) {
   text += fmt::format("  label={}; labelloc=t; fontname=\"Helvetica\"; fontsize=18;\n",
                       dot_string(title));
   text += circle            ? "  layout=circo; mindist=2;\n"
-          : edges.layered() ? "  rankdir=LR; ranksep=1.6; nodesep=0.08; splines=line;\n"
+          : edges.layered() ? "  rankdir=LR; ranksep=1.6; nodesep=0.08; splines=true;\n"
                             : "  rankdir=TB; ranksep=0.9; nodesep=0.35;\n";
   text += "  node [style=filled, fontname=\"Helvetica\", fontsize=11];\n";
   text += "  edge [fontname=\"Helvetica\", fontsize=9];\n";
