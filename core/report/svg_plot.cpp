@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kWidth = 640;
 constexpr double kLeft = 66;
-constexpr double kRight = 18;
+constexpr double kRight = 26;
 constexpr double kTop = 34;
 constexpr double kHeight = 300;  // of the plotted area
 constexpr double kLegendLine = 18;

@@ -98,10 +98,11 @@ std::vector<ReportPlot> report_plots(const Experiment& experiment,
       if (summary.speedups[i]) values.speedup.push_back(*summary.speedups[i]);
     }
     const std::string title = block.fabric + ", " + block.collective;
-    ReportPlot time{file_name(title + "-time"), {title + ": time", SvgAxis::Time, {}}};
-    ReportPlot busbw{file_name(title + "-busbw"),
+    ReportPlot time{file_name(block.fabric + "-" + block.collective + "-time"),
+                    {title + ": time", SvgAxis::Time, {}}};
+    ReportPlot busbw{file_name(block.fabric + "-" + block.collective + "-busbw"),
                      {title + ": bus bandwidth (GB/s)", SvgAxis::Linear, {}}};
-    ReportPlot speedup{file_name(title + "-speedup"),
+    ReportPlot speedup{file_name(block.fabric + "-" + block.collective + "-speedup"),
                        {title + ": speedup over " + baseline, SvgAxis::Ratio, {}}};
     for (const LineKey& line : order) {
       SvgSeries series{.name = line.second.empty() ? line.first : line.first + " " + line.second,

@@ -40,8 +40,8 @@ TEST_CASE("plots have the best configuration of each algorithm and protocol",
   const std::vector<ResultRow> rows = two_algorithms();
   const std::vector<ReportPlot> plots = report_plots(experiment_of(rows), rows);
   REQUIRE(plots.size() == 3);
-  CHECK(plots[0].name == "ndv4--allreduce-time");
-  CHECK(plots[2].name == "ndv4--allreduce-speedup");
+  CHECK(plots[0].name == "ndv4-allreduce-time");
+  CHECK(plots[2].name == "ndv4-allreduce-speedup");
   REQUIRE(plots[0].plot.series.size() == 2);
   CHECK(plots[0].plot.series[0].name == "ring Simple");
   CHECK(plots[0].plot.series[0].points.front() == std::pair<std::uint64_t, double>{1024, 100});
