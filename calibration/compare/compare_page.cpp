@@ -58,7 +58,7 @@ Json part_json(const ComparedPart& part) {
 // Sentences about what was compared and what came out.
 std::vector<std::string> outcome_of(const Comparison& comparison) {
   std::vector<std::string> sentences{
-      fmt::format("{} measured rows of {} in {} were simulated{}.", comparison.rows,
+      fmt::format("{} measured rows of {} were simulated as {}{}.", comparison.rows,
                   comparison.file, counted(comparison.cells.size(), "cell"),
                   comparison.left_out == 0
                       ? ""

@@ -17,7 +17,7 @@ constexpr double kWidth = 640;
 constexpr double kLeft = 66;
 constexpr double kRight = 26;
 constexpr double kTop = 34;
-constexpr double kHeight = 300;  // of the plotted area
+constexpr double kHeight = 300;  // height of the plotted area
 constexpr double kLegendLine = 18;
 constexpr std::array kColours{"#1f6fc5", "#cf5410", "#16854a", "#8747c2", "#a87a00", "#c02a76",
                               "#0d8385", "#666c75", "#4348c4", "#7d4a1c", "#557f00", "#b23a48"};

@@ -107,24 +107,22 @@ std::string tensorboard_events(std::string_view metrics_csv) {
       names = fields;
       continue;
     }
-    double wall_s = 0;
     std::uint64_t step = 0;
     std::string summary;
     for (std::size_t i = 0; i < std::min(names.size(), fields.size()); ++i) {
       const auto value = metric(fields[i]);
-      if (!value) continue;
+      if (!value || names[i] == "cpu_s") continue;
       if (names[i] == "iteration") {
         step = static_cast<std::uint64_t>(std::max(*value, 0.0));
         continue;
       }
-      if (names[i] == "cpu_s") wall_s = *value;
       std::string tag(names[i]);
       std::ranges::replace(tag, ':', '/');
       summary += bytes_field(kSummaryValue,
                              bytes_field(kValueTag, tag) + float_field(kValueSimple, *value));
     }
-    events += record(double_field(kEventWallTime, wall_s) + key_of(kEventStep, kVarint) +
-                     varint(step) + bytes_field(kEventSummary, summary));
+    events += record(double_field(kEventWallTime, 0) + key_of(kEventStep, kVarint) + varint(step) +
+                     bytes_field(kEventSummary, summary));
   }
   return events;
 }
