@@ -25,9 +25,11 @@
 #include "core/hash.hpp"
 #include "core/split.hpp"
 #include "core/tasks/run_tasks.hpp"
+#include "core/text_columns.hpp"
 #include "experiments/summary/train_dispatcher.hpp"
 #include "experiments/training/break_points.hpp"
 #include "experiments/training/choice_ranges.hpp"
+#include "experiments/training/training_facts.hpp"
 #include "experiments/training/training_page.hpp"
 #include "sim/tuners/pccl_tuner.hpp"
 #include "sim/tuners/tuner.hpp"
@@ -55,6 +57,7 @@ OptionSpec seeds_option() {
           .default_text = "3"};
 }
 
+constexpr std::size_t kColumns = 100;
 constexpr std::size_t kMaxInputFile = std::size_t{64} << 20;
 
 struct Part {
@@ -314,6 +317,9 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
   }
   const InterruptNotice interrupt("interrupted: nothing is written; the same command starts over",
                                   false);
+  std::vector<std::shared_ptr<const TuningSetup>> setups;
+  for (const Part& part : parts) setups.push_back(part.setup);
+  page.facts = training_facts(setups, options.seeds);
   const std::vector<PublishedRow> regimes = published_regimes();
   const bool json = wants_json(*arguments);
   std::string csv;
@@ -334,6 +340,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
                     .fabric = part.setup->fabric_label,
                     .cost_model = part.setup->site->cost_model.label(),
                     .fronts = part.setup->actions->fronts()});
+    mark_nccl_choices(*part.setup, done.back().runs);
     done.back().nccl = nccl_shares_text(nccl_shares(*part.setup, done.back().runs));
     csv += evaluation_csv(done.back(), csv.empty());
     choices += choices_text(done.back(), regimes) + "\n";
@@ -341,10 +348,11 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
     const std::vector<PolicySummary> summaries = summarize_runs(done.back().runs);
     const std::size_t count = places[i].policies.size();
     const std::string points = break_points_text(done.back(), regimes);
-    print_out("{}: {} {} on {}, {} calls per seed\n{}{}{}\n{}", part.label, count,
+    const std::string notes = fitted_lines(decisions_text(summaries) + done.back().nccl, kColumns);
+    print_out("{}: {} {} on {}, {} calls per seed\n{}{}\n{}", part.label, count,
               count == 1 ? "policy" : "policies", part.setup->fabric_label,
-              done.back().runs.front().calls, evaluation_table(summaries),
-              decisions_text(summaries), done.back().nccl, points.empty() ? "" : points + "\n");
+              done.back().runs.front().calls, evaluation_table(summaries), notes,
+              points.empty() ? "" : points + "\n");
   }
   if (!quiet && !json) print_out("{}{}", detectors, dispatchers_text(policies));
   std::filesystem::create_directories(folder, error);
@@ -358,7 +366,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
   } else if (!quiet) {
     print_out(
         "{0}cells     {1}/evaluation.csv\nchoices   {1}/choices.txt\nreport    {1}/report.html\n",
-        choices, folder);
+        fitted_lines(choices, kColumns), folder);
   }
   return 0;
 }

@@ -23,6 +23,8 @@
 #include "core/files/text_file.hpp"
 #include "core/tasks/run_tasks.hpp"
 #include "experiments/training/choice_ranges.hpp"
+#include "experiments/training/tensorboard.hpp"
+#include "experiments/training/training_facts.hpp"
 #include "experiments/training/training_page.hpp"
 
 namespace cclgym {
@@ -79,9 +81,16 @@ void write_page(const TrainConfig& config, const std::string& folder, bool train
   const std::string path = folder + "/report.html";
   std::error_code error;
   if (!trained && std::filesystem::exists(path, error)) return;
+  std::vector<std::shared_ptr<const TuningSetup>> setups;
+  for (const TrainingPart& part : config.parts) setups.push_back(part.environment->setup());
   const TrainingPage page{.title = config.name,
-                          .curves = read_learning_curves(folder, config.seeds)};
+                          .curves = read_learning_curves(folder, config.seeds),
+                          .facts = training_facts(setups, config.seeds)};
   write_text_file(path, training_html(page, published_regimes()));
+  for (const LearningCurve& curve : page.curves) {
+    write_text_file(tensorboard_path(seed_folder(folder, curve.seed)),
+                    tensorboard_events(curve.csv));
+  }
   if (!quiet) print_out("report  {}\n", path);
 }
 
@@ -90,8 +99,8 @@ void remove_agent(const std::string& folder, std::uint64_t seed) {
   const std::string checkpoint = checkpoint_path(folder, seed);
   const std::string own = seed_folder(folder, seed);
   std::error_code error;
-  for (const std::string& path :
-       {checkpoint, checkpoint + ".partial", own + "/metrics.csv", trigger_path(folder, seed)}) {
+  for (const std::string& path : {checkpoint, checkpoint + ".partial", own + "/metrics.csv",
+                                  tensorboard_path(own), trigger_path(folder, seed)}) {
     std::filesystem::remove(path, error);
     if (error) throw UserError(quoted(path, 200) + ": cannot be removed: " + error.message());
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cclgym {
@@ -32,5 +33,10 @@ struct Column {
 [[nodiscard]] Column number_column(std::string heading, std::string unit,
                                    const std::vector<std::optional<double>>& values, int fewest,
                                    int most);
+
+/// The text with its lines cut or wrapped to a width. A line "  NAME  A; B; C" keeps the parts that
+/// fit and the number of the others: "  NAME  A; … 2 more". Others are wrapped at spaces, and
+/// continue with four spaces.
+[[nodiscard]] std::string fitted_lines(std::string_view text, std::size_t width);
 
 }  // namespace cclgym

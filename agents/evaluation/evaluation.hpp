@@ -39,6 +39,9 @@ struct EvaluatedCell {
   std::string choice;        ///< the action taken most often
   Config config{};           ///< configuration of that action; for a tuner, the one that it chose
   PlanCosts costs{};         ///< S and R / C of that configuration, where they are known
+  /// Why NCCL cannot make the choice on the machine (mark_nccl_choices); empty if it can, or if
+  /// that is not known.
+  std::string not_nccl{};
 };
 
 /// Results of one policy with one seed.

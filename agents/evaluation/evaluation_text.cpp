@@ -7,26 +7,31 @@
 namespace cclgym {
 
 std::string evaluation_table(std::span<const PolicySummary> summaries) {
-  std::size_t widest = 6;
-  for (const PolicySummary& one : summaries) widest = std::max(widest, one.policy.size());
   const bool steps =
       std::ranges::any_of(summaries, [](const PolicySummary& one) { return one.step_us > 0; });
   const bool computes =
       std::ranges::any_of(summaries, [](const PolicySummary& one) { return one.iteration_us > 0; });
-  std::string text = fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}{}{}\n", "policy",
-                                 widest, "x oracle", "seeds", "p90 cell", "worst", "speedup",
-                                 steps ? "    ms / step" : "", computes ? "    ms / step" : "");
-  text += fmt::format("{:<{}}  {:>10}  {:>19}  {:>9}  {:>9}  {:>10}{}{}\n", "", widest, "geo. mean",
-                      "min .. max", "x oracle", "x oracle", "x default",
-                      steps ? "  communicat." : "", computes ? "   with comp." : "");
+  // With longer names, a line would have more than 100 characters; such a name has its own line.
+  const std::size_t longest = computes ? 20 : steps ? 30 : 40;
+  std::size_t widest = 6;
   for (const PolicySummary& one : summaries) {
+    widest = std::max(widest, std::min(one.policy.size(), longest));
+  }
+  std::string text = fmt::format("{:<{}}  {:>9}  {:>16}  {:>8}  {:>8}  {:>9}{}{}\n", "policy",
+                                 widest, "x oracle", "seeds", "p90 cell", "worst", "speedup",
+                                 steps ? "  comm. ms" : "", computes ? "  total ms" : "");
+  text += fmt::format("{:<{}}  {:>9}  {:>16}  {:>8}  {:>8}  {:>9}{}{}\n", "", widest, "geo. mean",
+                      "min .. max", "x oracle", "x oracle", "x default", steps ? "  per step" : "",
+                      computes ? "  per step" : "");
+  for (const PolicySummary& one : summaries) {
+    if (one.policy.size() > widest) text += one.policy + "\n";
     text +=
-        fmt::format("{:<{}}  {:>10.4f}  {:>19}  {:>9.3f}  {:>9.3f}  {:>10.3f}{}{}\n", one.policy,
-                    widest, one.oracle_ratio,
+        fmt::format("{:<{}}  {:>9.4f}  {:>16}  {:>8.3f}  {:>8.3f}  {:>9.3f}{}{}\n",
+                    one.policy.size() > widest ? "" : one.policy, widest, one.oracle_ratio,
                     fmt::format("{:.4f} .. {:.4f}", one.least_oracle_ratio, one.most_oracle_ratio),
                     one.p90_cell, one.worst_cell, one.default_speedup,
-                    steps ? fmt::format("  {:>11.3f}", one.step_us / 1e3) : "",
-                    computes ? fmt::format("  {:>11.3f}", one.iteration_us / 1e3) : "");
+                    steps ? fmt::format("  {:>8.3f}", one.step_us / 1e3) : "",
+                    computes ? fmt::format("  {:>8.3f}", one.iteration_us / 1e3) : "");
   }
   return text;
 }

@@ -34,6 +34,20 @@ std::optional<NcclOffer> offer_of(const TuningSetup& setup) {
   }
 }
 
+enum class Verdict : std::uint8_t { Possible, NotAsked, NotOffered };
+
+// Tells whether NCCL could make the most frequent choice of a cell.
+Verdict verdict_of(const NcclOffer& offer, const EvaluatedCell& cell) {
+  const auto collective = parse_collective(cell.collective);
+  // A tuner's choice is what NCCL does by itself, or is made by that tuner.
+  if (!collective || is_tuner(cell.choice.substr(0, cell.choice.find(' ')))) {
+    return Verdict::Possible;
+  }
+  if (!nccl_collective(*collective)) return Verdict::NotAsked;
+  return offer.has(*collective, cell.config.algorithm, cell.config.protocol) ? Verdict::Possible
+                                                                             : Verdict::NotOffered;
+}
+
 struct WeightedLogs {
   double sum = 0;
   double weight = 0;
@@ -56,13 +70,10 @@ std::vector<NcclShare> nccl_shares(const TuningSetup& setup, std::span<const Pol
     WeightedLogs& other = others[static_cast<std::size_t>(share - shares.begin())];
     for (const EvaluatedCell& cell : run.cells) {
       ++share->cells;
-      const auto collective = parse_collective(cell.collective);
-      // A tuner's choice is what NCCL does by itself, or is made by that tuner.
-      const bool own = is_tuner(cell.choice.substr(0, cell.choice.find(' ')));
-      if (!own && collective && !nccl_collective(*collective)) {
+      const Verdict verdict = verdict_of(*offer, cell);
+      if (verdict == Verdict::NotAsked) {
         ++share->not_asked;
-      } else if (!own && collective &&
-                 !offer->has(*collective, cell.config.algorithm, cell.config.protocol)) {
+      } else if (verdict == Verdict::NotOffered) {
         ++share->not_offered;
       } else {
         other.sum += static_cast<double>(cell.calls) * std::log(cell.default_ratio);
@@ -77,6 +88,21 @@ std::vector<NcclShare> nccl_shares(const TuningSetup& setup, std::span<const Pol
     found.push_back(std::move(shares[i]));
   }
   return found;
+}
+
+void mark_nccl_choices(const TuningSetup& setup, std::span<PolicyRun> runs) {
+  const auto offer = offer_of(setup);
+  if (!offer) return;
+  for (PolicyRun& run : runs) {
+    for (EvaluatedCell& cell : run.cells) {
+      const Verdict verdict = verdict_of(*offer, cell);
+      if (verdict == Verdict::NotAsked) {
+        cell.not_nccl = "NCCL asks no tuner about " + cell.collective;
+      } else if (verdict == Verdict::NotOffered) {
+        cell.not_nccl = "NCCL does not offer it on this machine";
+      }
+    }
+  }
 }
 
 std::string nccl_shares_text(std::span<const NcclShare> shares) {

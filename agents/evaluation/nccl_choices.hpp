@@ -28,6 +28,9 @@ struct NcclShare {
 [[nodiscard]] std::vector<NcclShare> nccl_shares(const TuningSetup& setup,
                                                  std::span<const PolicyRun> runs);
 
+/// Sets EvaluatedCell::not_nccl of every cell by the same rule.
+void mark_nccl_choices(const TuningSetup& setup, std::span<PolicyRun> runs);
+
 /// A line for each of them, or nothing.
 [[nodiscard]] std::string nccl_shares_text(std::span<const NcclShare> shares);
 

@@ -1,11 +1,14 @@
 // The page of a comparison.
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "calibration/compare/compare.hpp"
+#include "core/counted.hpp"
 #include "core/report/page.hpp"
+#include "core/version.hpp"
 
 namespace cclgym {
 
@@ -52,12 +55,29 @@ Json part_json(const ComparedPart& part) {
           {"sizes", table_json(by_size_decade(part.cells))}};
 }
 
+// Sentences about what was compared and what came out.
+std::vector<std::string> outcome_of(const Comparison& comparison) {
+  std::vector<std::string> sentences{
+      fmt::format("{} measured rows of {} were simulated as {}{}.", comparison.rows,
+                  comparison.file, counted(comparison.cells.size(), "cell"),
+                  comparison.left_out == 0
+                      ? ""
+                      : fmt::format("; {} were left out by the filter", comparison.left_out))};
+  for (const ErrorSummary& one : by_system_and_seen(comparison.cells)) {
+    sentences.push_back(fmt::format(
+        "{}: simulated / measured {:.2f} in the geometric mean of {}, mean |ln| {:.3f}, 90 % below "
+        "{:.3f}.",
+        one.group, std::exp(one.bias), counted(one.cells, "cell"), one.mean, one.p90));
+  }
+  return sentences;
+}
+
 }  // namespace
 
 std::string comparison_html(const Comparison& comparison) {
   Json data{{"file", comparison.file},
-            {"rows", comparison.rows},
-            {"left_out", comparison.left_out},
+            {"version", program_version()},
+            {"outcome", outcome_of(comparison)},
             {"table", table_json(by_system_and_seen(comparison.cells))},
             {"systems", Json::array()},
             {"refused", Json::array()}};

@@ -2,102 +2,57 @@
 'use strict';
 
 (() => {
-  const {data, page, palette, element, bytes, time, fixed, table, ink, logarithmic, sizeTicks, plot} =
+  const {data, page, element, bytes, time, fixed, table, ink, section, plot, plotsWithLegend} =
       cclgymPage;
   const factor = log => Math.exp(log).toFixed(2) + '×';
   const pointsOf = system => system.points.map(
       ([ranks, collective, size, measured, simulated, config, release, seen]) =>
       ({ranks, collective, size, measured, simulated, config, release, seen,
-        ratio: simulated / measured}));
+        ratio: simulated / measured, name: `${collective}, ${ranks} ranks`}));
 
   const errorTable = (name, rows) => table(
       [{name, text: true}, {name: 'cells'}, {name: 'rows'}, {name: 'mean |ln|', format: fixed},
        {name: 'median', format: fixed}, {name: 'p90', format: fixed},
        {name: 'simulated / measured', format: factor}], rows);
 
-  const tooltip = {
-    displayColors: false,
-    callbacks: {
-      title: items => {
-        const point = items[0].raw.point;
-        return point ? `${point.collective}, ${point.ranks} ranks, ${bytes(point.size)}` : '';
-      },
-      label: context => {
-        const point = context.raw.point;
-        return point ? ['measured ' + time(point.measured), 'simulated ' + time(point.simulated),
-          'ratio ' + point.ratio.toFixed(2), point.seen, point.config,
-          point.release ? 'NCCL ' + point.release : ''].filter(text => text) : '';
-      },
-    },
+  const describe = ({point}) => point && [
+    `${point.collective}, ${point.ranks} ranks`, 'size ' + bytes(point.size),
+    'measured ' + time(point.measured), 'simulated ' + time(point.simulated),
+    'ratio ' + point.ratio.toFixed(2), point.seen, point.config,
+    point.release ? 'NCCL ' + point.release : ''];
+
+  // Plots of one system, with one series per number of ranks and collective.
+  const plotsOf = (name, points) => {
+    const names = [...new Set(points.map(point => point.name))];
+    const sizes = [...new Set(points.map(point => point.size))];
+    return plotsWithLegend('Series', names, (shown, colour) => {
+      const datasets = (x, y, more) => () => names.filter(shown).map(one => ({
+        borderColor: colour(one), backgroundColor: colour(one), pointRadius: 2.5, borderWidth: 1.5,
+        data: points.filter(point => point.name === one).sort((a, b) => a.size - b.size)
+                  .map(point => ({x: x(point), y: y(point), point})), ...more,
+      }));
+      const size = {kind: 'size', title: 'Size', values: sizes};
+      const measured = datasets(point => point.size, point => point.measured, {showLine: false});
+      const simulated = datasets(point => point.size, point => point.simulated, {pointRadius: 0});
+      const scattered = datasets(point => point.measured, point => point.simulated, {showLine: false});
+      const equal = () => {
+        const times = points.filter(point => shown(point.name))
+                          .flatMap(point => [point.measured, point.simulated]);
+        const [least, most] = [cclgymAxes.least(times), cclgymAxes.most(times)];
+        return times.length ? [{data: [{x: least, y: least}, {x: most, y: most}], pointRadius: 0,
+          pointHitRadius: 0, borderColor: ink().text, borderWidth: 1, borderDash: [4, 4]}] : [];
+      };
+      return [
+        plot({title: 'Time by size (dots: measured, lines: simulated)', label: name + ', time by size',
+          x: size, y: {kind: 'time'}, datasets: () => [...measured(), ...simulated()], describe}),
+        plot({title: 'Simulated / measured by size', label: name + ', ratio by size', x: size,
+          y: {kind: 'ratio'}, datasets: datasets(point => point.size, point => point.ratio), describe}),
+        plot({title: 'Simulated against measured', label: name + ', simulated against measured',
+          x: {kind: 'time', title: 'measured'}, y: {kind: 'time', title: 'simulated'},
+          datasets: () => [...scattered(), ...equal()], describe}),
+      ];
+    }, '');
   };
-
-  const options = scales => ({
-    animation: false, maintainAspectRatio: false, parsing: false,
-    interaction: {mode: 'nearest', intersect: false, axis: 'xy'}, scales,
-    plugins: {legend: {maxHeight: 90, labels: {color: ink().text, boxWidth: 8, boxHeight: 8,
-      font: {size: 10}, padding: 6,
-      filter: item => !item.text.endsWith(', simulated')}}, tooltip},
-  });
-
-  // One series per number of ranks and collective.
-  const seriesOf = points => {
-    const series = new Map();
-    for (const point of points) {
-      const name = `${point.collective}, ${point.ranks} ranks`;
-      if (!series.has(name)) series.set(name, []);
-      series.get(name).push(point);
-    }
-    return [...series].map(([name, members], i) => ({
-      name, members: members.sort((a, b) => a.size - b.size), colour: palette[i % palette.length]}));
-  };
-
-  const scatter = points => {
-    const times = points.flatMap(point => [point.measured, point.simulated]);
-    const range = {min: Math.min(...times) / 1.3, max: Math.max(...times) * 1.3};
-    return {
-      type: 'scatter',
-      data: {datasets: [
-        ...seriesOf(points).map(({name, members, colour}) => ({
-          label: name, borderColor: colour, backgroundColor: colour, pointRadius: 2.5,
-          data: members.map(point => ({x: point.measured, y: point.simulated, point})),
-        })),
-        {label: 'equal', data: [{x: range.min, y: range.min}, {x: range.max, y: range.max}],
-         showLine: true, pointRadius: 0, borderColor: ink().text, borderWidth: 1,
-         borderDash: [4, 4]},
-      ]},
-      options: options({x: logarithmic('measured', time, range),
-                        y: logarithmic('simulated', time, range)}),
-    };
-  };
-
-  const ratios = points => {
-    const most = Math.max(2, ...points.map(point => Math.max(point.ratio, 1 / point.ratio)));
-    const sizes = points.map(point => point.size);
-    return {
-      type: 'line',
-      data: {datasets: seriesOf(points).map(({name, members, colour}) => ({
-        label: name, borderColor: colour, backgroundColor: colour, pointRadius: 2, borderWidth: 1.4,
-        data: members.map(point => ({x: point.size, y: point.ratio, point})),
-      }))},
-      options: options({
-        x: logarithmic('size', bytes,
-            {min: Math.min(...sizes), max: Math.max(...sizes), ...sizeTicks}),
-        y: logarithmic('simulated / measured', value => +value.toPrecision(2) + '×',
-            {min: 1 / most, max: most}),
-      }),
-    };
-  };
-
-  const curves = points => ({
-    type: 'line',
-    data: {datasets: seriesOf(points).flatMap(({name, members, colour}) => [
-      {label: name, borderColor: colour, backgroundColor: colour, showLine: false,
-       pointRadius: 3, data: members.map(point => ({x: point.size, y: point.measured, point}))},
-      {label: name + ', simulated', borderColor: colour, backgroundColor: colour, pointRadius: 0,
-       borderWidth: 1.5, data: members.map(point => ({x: point.size, y: point.simulated, point}))},
-    ])},
-    options: options({x: logarithmic('size', bytes, sizeTicks), y: logarithmic('time', time, {})}),
-  });
 
   const worst = points => table(
       [{name: 'ranks'}, {name: 'collective', text: true}, {name: 'size', format: bytes},
@@ -118,28 +73,20 @@
     element('h3', {}, `Error by collective, rows ${part.seen}`),
     errorTable('collective', part.collectives)];
 
-  page.append(
-      element('h1', {}, 'Predicted and measured'),
-      element('p', {class: 'lead'}, `${data.file}: ${data.rows} rows` +
-          (data.left_out ? `, ${data.left_out} rows left out by the filter` : '')),
-      errorTable('system', data.table));
+  cclgymPage.opening('Predicted and measured', data.file, data.outcome, []);
+  page.append(errorTable('system', data.table));
   for (const system of data.systems) {
     const points = pointsOf(system);
-    page.append(
-        element('h2', {}, system.name),
-        element('p', {class: 'muted'}, 'parameter set ' + system.cost_model),
-        element('div', {class: 'plots'},
-            plot('Time by size (dots: measured, lines: simulated)', system.name + ', time by size', () => curves(points)),
-            plot('Simulated / measured by size', system.name + ', ratio by size',
-                () => ratios(points)),
-            plot('Simulated against measured', system.name + ', simulated against measured',
-                () => scatter(points))),
-        ...system.parts.flatMap(errorsOf),
-        element('h3', {}, 'Worst cells'), worst(points));
+    page.append(section(system.name, () => [
+      element('p', {class: 'muted'}, 'parameter set ' + system.cost_model),
+      ...plotsOf(system.name, points), ...system.parts.flatMap(errorsOf),
+      element('h3', {}, 'Worst cells'), worst(points)]));
   }
   if (data.refused.length) {
-    page.append(element('h2', {}, 'Not simulated'), table(
+    page.append(section('Not simulated', () => [table(
         [{name: 'system', text: true}, {name: 'rows'}, {name: 'reason', text: true}],
-        data.refused));
+        data.refused)]));
   }
+  page.append(element('footer', {}, `Made by cclgym ${data.version}. Plots by Chart.js (MIT licence).`));
+  cclgymPage.contents();
 })();

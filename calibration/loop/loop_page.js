@@ -3,7 +3,7 @@
 'use strict';
 
 (() => {
-  const {data, page, palette, element, table, ink, plot} = cclgymPage;
+  const {data, page, palette, element, table, ink, section, plot, plotsWithLegend} = cclgymPage;
   const ratio = value => value.toFixed(3);
   const seconds = value => `${+value.toFixed(1)} s`;
   const changes = data.happenings.filter(each => each[1] === 'change');
@@ -30,7 +30,7 @@
         ctx.restore();
       }
       ctx.setLineDash([]);
-      ctx.fillStyle = palette[4];
+      ctx.fillStyle = palette(4);
       for (const [at, what, label] of data.happenings) {
         if (what !== 'alarm' || label !== name) continue;
         const x = scales.x.getPixelForValue(at);
@@ -44,24 +44,16 @@
     },
   });
 
-  const axis = (title, more) => ({
-    type: 'linear', title: {display: true, text: title, color: ink().text},
-    grid: {color: ink().grid}, ticks: {color: ink().text}, ...more,
-  });
-  const lines = (name, series, title, more) => () => ({
-    type: 'line',
-    plugins: [marks(name)],
-    data: {datasets: series.map(([label, points], i) => ({
-      label, borderColor: palette[i], backgroundColor: palette[i], pointRadius: 0, borderWidth: 1.4,
-      data: points.map(([x, y]) => ({x, y})),
-    }))},
-    options: {
-      animation: false, maintainAspectRatio: false, parsing: false,
-      interaction: {mode: 'nearest', intersect: false, axis: 'x'},
-      scales: {x: axis('time, s', {min: 0, max: Math.round(data.seconds)}), y: axis(title, more)},
-      plugins: {legend: {labels: {color: ink().text, boxWidth: 8, boxHeight: 8, font: {size: 10}}}},
-    },
-  });
+  const lines = (title, label, name, y, names, points) => plotsWithLegend('Series', names,
+      (shown, colour) => [plot({
+        title, label, nearest: 'x', y, plugins: [marks(name)],
+        x: {kind: 'linear', title: 'time, s', range: {min: 0, max: Math.round(data.seconds)}},
+        datasets: () => names.filter(shown).map(one => ({
+          borderColor: colour(one), backgroundColor: colour(one), pointRadius: 0, borderWidth: 1.4,
+          data: points(one).map(([x, at]) => ({x, y: at, name: one})),
+        })),
+        describe: raw => [raw.name, ratio(raw.y), 'at ' + seconds(raw.x)],
+      })]);
 
   // One strip per call: a colour per configuration, the most used first.
   const strip = ({call, spans}) => {
@@ -71,7 +63,7 @@
       lengths.set(config, (lengths.get(config) || 0) + end - at);
     });
     const order = [...lengths.keys()].sort((a, b) => lengths.get(b) - lengths.get(a));
-    const colour = config => palette[order.indexOf(config) % palette.length];
+    const colour = config => palette(order.indexOf(config));
     const bar = element('div', {style: 'position:relative;height:16px;background:' + ink().grid});
     spans.forEach(([at, config], i) => {
       const end = i + 1 < spans.length ? spans[i + 1][0] : data.seconds;
@@ -96,22 +88,26 @@
              {name: 'to', format: ratio}, {name: 'geo. mean of ratios', format: ratio},
              {name: '95 %, from', format: ratio}, {name: 'to', format: ratio}],
           comparisons.map(row => [row[0], row[1] || 'all', ...row.slice(2)]));
-  const over = ({name, ratios}) =>
-      plot(`${name} / others over time`, 'ratio of total times over time',
-          lines(name, Object.keys(ratios).map(lane => [`${name} / ${lane}`, ratios[lane]]),
-              'ratio of times', {}));
+  const over = ({name, ratios}) => lines(`${name} / others over time`,
+      'ratio of total times over time', name, {kind: 'ratio', title: 'ratio of times'},
+      Object.keys(ratios).map(lane => `${name} / ${lane}`),
+      series => ratios[series.slice(name.length + 3)]);
 
-  page.append(element('h1', {}, 'A closed loop: ' + data.name),
-      element('p', {class: 'lead'}, 'Every call was made by each policy in turn. The agent learned from ' +
-          'the times of its own calls and was not told of the changes; so did the trained policy, if there ' +
-          'is one. A ratio below 1 means that it is faster than the other. Dashed lines are changes of the ' +
-          'machine, triangles its alarms.'),
-      ...data.subjects.map(compared),
-      element('div', {class: 'plots wide'}, ...data.subjects.map(over),
-          plot('Received by all nodes during the agent’s calls', 'bytes per second over time',
-              lines('agent', [['received', data.rate]], 'MB/s', {beginAtZero: true}))));
+  cclgymPage.opening('A closed loop: ' + data.name,
+      'Every call was made by each policy in turn. The agent learned from the times of its own calls and ' +
+      'was not told of the changes; so did the trained policy, if there is one. A ratio below 1 means that ' +
+      'it is faster than the other. Dashed lines are changes of the machine, triangles its alarms.',
+      [`The loop ran for ${data.seconds.toFixed(0)} s with ${changes.length} changes of the machine.`,
+        ...data.subjects.flatMap(({name, comparisons}) => comparisons.filter(row => !row[1]).map(row =>
+            `${name} took ${ratio(row[3])} times as long as ${row[0]} in ${row[2]} calls ` +
+            `(95 %: ${ratio(row[4])} to ${ratio(row[5])}).`))], []);
+  page.append(...data.subjects.map(compared),
+      section('Times', () => [...data.subjects.flatMap(over),
+        ...lines('Received by all nodes during the agent’s calls', 'bytes per second over time', 'agent',
+            {kind: 'linear', title: 'MB/s', zero: true}, ['received'], () => data.rate)]));
   for (const {name, choices} of data.subjects) {
-    page.append(element('h2', {}, `Choices of ${name} over time`), ...choices.map(strip));
+    page.append(section(`Choices of ${name} over time`, () => choices.map(strip)));
   }
-  page.append(element('h2', {}, 'Figures'), element('pre', {}, data.text));
+  page.append(section('Figures', () => [element('pre', {}, data.text)]));
+  cclgymPage.contents();
 })();

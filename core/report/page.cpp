@@ -8,7 +8,9 @@ namespace embedded {
 extern const std::string_view kChartJs;
 extern const std::string_view kPageTemplate;
 extern const std::string_view kPageStyle;
+extern const std::string_view kPageAxesScript;
 extern const std::string_view kPageBaseScript;
+extern const std::string_view kPagePlotScript;
 }  // namespace embedded
 
 std::string filled_in(std::string_view text,
@@ -64,7 +66,9 @@ std::string html_page(const HtmlPage& page) {
                "\n</script>";
   };
   add_script(embedded::kChartJs);
+  add_script(embedded::kPageAxesScript);
   add_script(embedded::kPageBaseScript);
+  add_script(embedded::kPagePlotScript);
   for (const std::string_view script : page.scripts) add_script(script);
   const std::string title = html_escaped(page.title);
   const std::string notice = html_escaped(page.notice);

@@ -14,7 +14,7 @@ struct HtmlPage {
   std::string notice;  ///< sentence above the text, shown if scripts do not run
   std::string text;    ///< plain text, shown if scripts do not run
   std::string json;    ///< data for the scripts, as the element "data"
-  std::vector<std::string_view> scripts{};  ///< run in this order, after page_base.js
+  std::vector<std::string_view> scripts{};  ///< run in this order, after those of core/report
   std::vector<std::string_view> styles{};   ///< CSS on top of page.css
 };
 

@@ -8,7 +8,8 @@ foreach(embedded
     kReportCrossoversScript=report/report_crossovers.js
     kReportHeatmapsScript=report/report_heatmaps.js
     kReportSpreadScript=report/report_spread.js
-    kReportPageScript=report/report_page.js)
+    kReportPageScript=report/report_page.js
+    kRunComparisonScript=report/run_comparison.js)
   string(REPLACE "=" ";" name_and_file ${embedded})
   list(GET name_and_file 0 name)
   list(GET name_and_file 1 file)

@@ -5,12 +5,36 @@ const report = {data: cclgymPage.data};
 
 (() => {
   const data = report.data;
-  const column = Object.fromEntries(data.columns.map((name, i) => [name, i]));
+
+  // The values of a column of the page's table, which has them in the shortest of several forms.
+  const unpacked = new Map();
+  const valuesOf = name => {
+    if (unpacked.has(name)) return unpacked.get(name);
+    const form = data.table.columns[name];
+    let values;
+    if (form.of !== undefined) {
+      values = valuesOf(form.of);
+    } else if (form.values) {
+      values = form.values;
+    } else if (form.list) {
+      values = form.at.map(place => form.list[place]);
+    } else if (form.runs) {
+      values = [];
+      for (let i = 0; i < form.runs.length; i += 2) {
+        for (let k = 0; k < form.runs[i + 1]; ++k) values.push(form.runs[i]);
+      }
+    } else {
+      values = Array(data.table.count).fill(form.is);
+    }
+    unpacked.set(name, values);
+    return values;
+  };
 
   // Rows as objects, with the speedup computed for each.
-  report.rows = data.rows.map((values, i) => {
+  const names = data.columns.filter(name => data.table.columns[name]);
+  report.rows = Array.from({length: data.table.count}, (_, i) => {
     const row = {speedup: data.speedups[i]};
-    for (const name of data.columns) row[name] = values[column[name]];
+    for (const name of names) row[name] = valuesOf(name)[i];
     return row;
   });
 
@@ -19,8 +43,9 @@ const report = {data: cclgymPage.data};
 
   report.format = {
     missing,
-    // The largest binary unit that divides the size: "64KiB".
-    bytes(value) {
+    bytes: cclgymAxes.sizeText,
+    // The largest binary unit that divides the size, so that every digit is there: "576000B".
+    exactBytes(value) {
       const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
       let unit = 0;
       while (unit + 1 < units.length && value >= 1024 && value % 1024 === 0) {
@@ -71,6 +96,7 @@ const report = {data: cclgymPage.data};
   };
 
   report.element = cclgymPage.element;
+  report.sizeText = cclgymAxes.sizeText;
 
   report.blockTitle = block => block.fabric + ', ' + block.collective;
 
@@ -83,7 +109,7 @@ const report = {data: cclgymPage.data};
   report.threadsVary = varies('threads');
   report.tilesVary = varies('tile_bytes');
   report.slotsVary = varies('slots');
-  report.tileName = bytes => bytes === 0 ? 'whole' : report.format.bytes(bytes);
+  report.tileName = bytes => bytes === 0 ? 'whole' : report.format.exactBytes(bytes);
   report.slotsName = slots => slots === 0 ? 'any' : String(slots);
 
   report.configName = config => [
@@ -92,7 +118,7 @@ const report = {data: cclgymPage.data};
     report.instancesVary ? report.format.count(config.instances, 'instance') : null,
     report.threadsVary ? config.threads + ' threads' : null,
     report.tilesVary ? (config.tile_bytes === 0 ? 'no tiles' :
-        'tiles of ' + report.format.bytes(config.tile_bytes)) : null,
+        'tiles of ' + report.format.exactBytes(config.tile_bytes)) : null,
     report.slotsVary ? (config.slots === 0 ? 'unlimited slots' :
         report.format.count(config.slots, 'slot')) : null,
   ].filter(part => part).join(', ') + (report.isChosen(config) ? ` (${config.algorithm})` : '');
@@ -101,14 +127,26 @@ const report = {data: cclgymPage.data};
   report.seriesName = config =>
       report.isChosen(config) ? config.algorithm : `${config.algorithm} ${config.protocol}`;
 
+  // The usable rows of a block, found once for all blocks.
+  let byBlock = null;
+  const rowsOf = block => {
+    const key = ({fabric, collective, servers, ranks}) =>
+        JSON.stringify([fabric, collective, servers, ranks]);
+    if (!byBlock) {
+      byBlock = new Map();
+      for (const row of report.rows) {
+        if (!report.usable(row)) continue;
+        if (!byBlock.has(key(row))) byBlock.set(key(row), []);
+        byBlock.get(key(row)).push(row);
+      }
+    }
+    return byBlock.get(key(block)) || [];
+  };
+
   // The configurations of a block, each with its points by size: the median over the seeds.
   report.configsOf = block => {
     const configs = new Map();
-    for (const row of report.rows) {
-      if (row.fabric !== block.fabric || row.collective !== block.collective ||
-          row.servers !== block.servers || row.ranks !== block.ranks || !report.usable(row)) {
-        continue;
-      }
+    for (const row of rowsOf(block)) {
       const {algorithm, program, protocol, channels, instances, threads, tile_bytes, slots} = row;
       const config = {algorithm, program, protocol, channels, instances, threads, tile_bytes,
                       slots};

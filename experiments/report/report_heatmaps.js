@@ -239,20 +239,22 @@
             element('td', {}, i ? '' : format.fixed(part.cross_validation, 3)),
             element('td', {}, format.fixed(score.regret, 3)),
             element('td', {}, format.ratio(score.worst))))));
-    return [element('h2', {}, 'Dispatchers'), element('p', {class: 'muted'},
+    return [cclgymPage.section('Dispatchers', () => [element('p', {class: 'muted'},
         'Accuracy: fraction of held-out cells whose best backend is named. Regret: geometric mean ' +
         'over these cells of the time of the choice divided by the minimum time. Of PCCL: the ' +
         'accuracy in Table I of arXiv 2504.18658, on measured times of the real machine.'),
     element('div', {class: 'scroll'}, element('table', {class: 'dense'},
         element('thead', {}, element('tr', {}, ...heads.map((head, i) =>
             element('th', i < 3 ? {class: 'text'} : {}, head)))),
-        element('tbody', {}, ...lines)))];
+        element('tbody', {}, ...lines)))])];
   };
 
   report.isDispatcher = name => name.startsWith('pccl:') && name !== 'pccl:ring' &&
       name !== 'pccl:rec';
 
-  report.heatmapSection = () => makeGrids().flatMap(grid => [
-    element('h2', {}, `${grid.machine}, ${grid.collective}: size by number of ranks`),
-    element('div', {class: 'plots wide'}, bestMap(grid), ratioMap(grid), ...regretMap(grid))]);
+  // The first few are open.
+  report.heatmapSection = () => makeGrids().map((grid, i) => cclgymPage.section(
+      `${grid.machine}, ${grid.collective}: size by number of ranks`, () => [
+        element('div', {class: 'plots wide'}, bestMap(grid), ratioMap(grid), ...regretMap(grid)),
+      ], {closed: i >= 4}));
 })();

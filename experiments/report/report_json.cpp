@@ -6,7 +6,7 @@
 #include "collectives/contract.hpp"
 #include "core/units.hpp"
 #include "experiments/published/published_comparison.hpp"
-#include "experiments/report/report.hpp"
+#include "experiments/report/report_data.hpp"
 #include "experiments/run/results_columns.hpp"
 #include "experiments/summary/report_summary.hpp"
 
@@ -16,36 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// NaN and infinities become null in nlohmann's dump; integers keep all their digits.
-Json json_value(const std::string& value) { return value; }
-Json json_value(double value) { return value; }
-template <std::integral Number>
-Json json_value(Number value) {
-  constexpr auto kLargestExact = std::uint64_t{1} << 53U;
-  auto magnitude = static_cast<std::uint64_t>(value);
-  if constexpr (std::is_signed_v<Number>) {
-    if (value < 0) magnitude = 0 - magnitude;
-  }
-  if (magnitude > kLargestExact) return std::to_string(value);
-  return value;
-}
-
 template <class Value>
 Json optional_value(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
-}
-
-Json rows_json(std::span<const ResultRow> rows) {
-  Json lines = Json::array();
-  for (const ResultRow& row : rows) {
-    Json line = Json::array();
-    for (const CsvColumn<ResultRow>& column : kResultColumns) {
-      line.push_back(
-          std::visit([&](auto member) { return json_value(row.*member); }, column.member));
-    }
-    lines.push_back(std::move(line));
-  }
-  return lines;
 }
 
 Json config_json(const ConfigTime& config) {
@@ -203,7 +176,7 @@ Json dispatcher_json(const ReportDispatcher& one) {
     int tested = 0;
     for (const DispatcherCell& cell : part.cells) {
       cells.push_back(
-          {cell.gpus, json_value(cell.bytes), part.choose(cell.bytes, cell.gpus), cell.held_out});
+          {cell.gpus, exact_json(cell.bytes), part.choose(cell.bytes, cell.gpus), cell.held_out});
       tested += cell.held_out ? 1 : 0;
     }
     Json scores = Json::array();
@@ -234,10 +207,11 @@ std::string report_json(const Experiment& experiment, const ReportInput& input) 
   Json data;
   data["name"] = experiment.name;
   data["description"] = experiment.description;
+  data["outcome"] = outcome_sentences(experiment, input, summary);
   data["hash"] = experiment.hash();
   data["version"] = input.rows.empty() ? "" : input.rows.front().version;
   data["engine"] = experiment.engine;
-  data["repetitions"] = json_value(experiment.repetitions);
+  data["repetitions"] = experiment.repetitions;
   data["seeds"] = summary.seeds;
   data["cells"] = experiment.cells.size();
   data["baseline"] = baseline_text(experiment);
@@ -277,7 +251,7 @@ std::string report_json(const Experiment& experiment, const ReportInput& input) 
   for (const BlockSummary& block : summary.blocks) data["blocks"].push_back(block_json(block));
   data["columns"] = Json::array();
   for (const std::string_view name : csv_names(kResultColumns)) data["columns"].push_back(name);
-  data["rows"] = rows_json(input.rows);
+  data["table"] = table_json(input.rows);
   data["speedups"] = Json::array();
   for (const auto& speedup : summary.speedups) data["speedups"].push_back(optional_value(speedup));
   // Names may hold bytes that are not UTF-8; these become replacement characters.

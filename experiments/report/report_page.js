@@ -3,41 +3,33 @@
 
 (() => {
   const {data, element, format} = report;
-  const page = document.getElementById('page');
-
-  const fact = (name, ...value) => element('div', {}, element('dt', {}, name),
-      element('dd', {}, ...value));
+  const {page, section} = cclgymPage;
 
   const ranks = report.distinct(data.blocks.map(block => block.fabric)).map(fabric => {
     const block = data.blocks.find(candidate => candidate.fabric === fabric);
     const servers = block.servers > 1 ? `, ${format.count(block.servers, 'node')}` : '';
     return `${fabric} (${format.count(block.ranks, 'rank')}${servers})`;
   });
-  const facts = element('dl', {class: 'facts'},
-      fact('Results', format.count(data.rows.length, 'cell'), ' of ',
-          data.cells.toLocaleString('en')),
-      fact('Fabrics', ranks.join(', ') || format.missing),
-      fact('Engine', data.engine),
-      fact('Cost models', ...(data.cost_models.length ? data.cost_models.map(model =>
-          element('div', {}, model.name + ' ', element('code', {}, model.hash))) :
-                                                          [format.missing])),
-      fact('Experiment hash', element('code', {}, data.hash)),
-      fact('Version', 'cclgym ' + data.version),
-      fact('Repetitions and seeds', format.count(data.repetitions, 'repetition') + ', ' +
-          format.count(data.seeds, 'seed') + (data.seeds > 1 ? ' (plots show the median)' : '')));
+  const facts = [
+    ['Fabrics', ranks.join(', ') || format.missing],
+    ['Engine', data.engine],
+    ['Cost models', ...(data.cost_models.length ? data.cost_models.map(model =>
+        element('div', {}, model.name + ' ', element('code', {}, model.hash))) : [format.missing])],
+    ['Repetitions and seeds', format.count(data.repetitions, 'repetition') + ', ' +
+        format.count(data.seeds, 'seed') + (data.seeds > 1 ? ' (plots show the median)' : '')],
+    ['Experiment hash', element('code', {}, data.hash)],
+    ['Version', 'cclgym ' + data.version],
+  ];
   if (data.results_href) {
-    facts.append(fact('All columns of all rows', element('a', {href: data.results_href},
-        data.results_href)));
+    facts.push(['All columns of all rows', element('a', {href: data.results_href}, data.results_href)]);
   }
-  page.append(element('h1', {}, data.name));
-  if (data.description) page.append(element('p', {class: 'lead'}, data.description));
-  page.append(facts);
+  cclgymPage.opening(data.name, data.description, data.outcome, facts);
 
   const unusable = report.rows.filter(row => !report.usable(row)).length;
   const notices = [
     ...data.warnings.map(text => `Warning: ${text}.`),
-    data.rows.length < data.cells ? `The run is not complete: ` +
-        `${format.count(data.cells - data.rows.length, 'cell')} without a result.` : null,
+    report.rows.length < data.cells ? `The run is not complete: ` +
+        `${format.count(data.cells - report.rows.length, 'cell')} without a result.` : null,
     unusable ? `${format.count(unusable, 'row')} without a positive time; left out of plots.` :
                null,
     data.unmatched_measured ? `${format.count(data.unmatched_measured, 'measured row')} without a ` +
@@ -52,55 +44,51 @@
         element('ul', {}, ...data.skipped.map(line => element('li', {}, line)))));
   }
 
-  if (data.blocks.length > 3) {
-    page.append(element('h3', {class: 'contents-title'}, 'Contents'),
-        element('ol', {class: 'contents'}, ...data.blocks.map((block, i) => element('li', {},
-            element('a', {href: '#block' + i}, report.blockTitle(block)))),
-        element('li', {}, element('a', {href: '#all'}, 'All results'))));
-  }
-
-  page.append(...report.dispatcherSection(), ...report.heatmapSection());
-
-  page.append(...report.publishedSection(), ...report.measuredSpeedupSection());
+  // The sections about the whole experiment come before those of its blocks.
+  page.append(...report.dispatcherSection(), ...report.heatmapSection(),
+      ...report.publishedSection(), ...report.measuredSpeedupSection());
 
   if (data.blocks.some(block => block.measured.length)) {
-    page.append(element('h2', {}, 'Simulated against measured'),
-        element('p', {class: 'muted'}, 'Time of the best simulated configuration divided by the ' +
+    page.append(section('Simulated against measured', () => [
+      element('p', {class: 'muted'}, 'Time of the best simulated configuration divided by the ' +
             'measured time: 1 is exact, above 1 (orange) too slow, below 1 (blue) too fast. ' +
             'Error: exp(mean |ln(simulated / measured)|) − 1 over the sizes shown. Sources: ' +
             report.distinct(data.blocks.flatMap(block => block.measured.map(series =>
                 series.source))).join(', ') + '.'),
-        ...report.errorTable(data.blocks));
+      ...report.errorTable(data.blocks)]));
   }
 
   if (data.timelines.length) {
-    page.append(element('h2', {}, 'Timelines'),
-        element('p', {}, 'Every instruction and transfer of one call. Save the file, open ',
+    page.append(section('Timelines', () => [
+      element('p', {}, 'Every instruction and transfer of one call. Save the file, open ',
             element('a', {href: 'https://ui.perfetto.dev'}, 'ui.perfetto.dev'),
             ' and choose “Open trace file” (or drop the file on the page); chrome://tracing ' +
             'reads it as well. The file stays in your browser.'),
         element('ul', {}, ...data.timelines.map(timeline => element('li', {},
             element('a', {href: timeline.href, download: true}, timeline.label),
-            ...report.linkTable(timeline.links)))));
+            ...report.linkTable(timeline.links))))]));
   }
 
+  // Leaves only the first few of many blocks open.
+  const kMostOpen = 8;
   data.blocks.forEach((block, i) => {
-    page.append(element('h2', {id: 'block' + i}, report.blockTitle(block)),
-        element('p', {class: 'muted'}, `${format.count(block.ranks, 'rank')} on ` +
-            `${format.count(block.servers, 'node')}, cost model ${block.cost_model}. Each line ` +
-            `is an algorithm and protocol with its best configuration at each size` +
-            (report.rows.some(report.isChosen) ? ', or a tuner' : '') +
-            `; point at it for the values.` + (block.relays ? ` ${block.relays}.` : '')),
-        ...report.plotsOf(block),
-        element('h3', {}, 'Best configuration by size'),
-        element('p', {class: 'muted'}, 'Time of each algorithm and protocol (with its best ' +
-            'configuration) divided by the best time at that size.'),
-        report.bestTable(block), ...report.crossovers(block), ...report.spread(block));
+    page.append(section(report.blockTitle(block), () => [
+      element('p', {class: 'muted'}, `${format.count(block.ranks, 'rank')} on ` +
+          `${format.count(block.servers, 'node')}, cost model ${block.cost_model}. Each line ` +
+          `is an algorithm and protocol with its best configuration at each size` +
+          (report.rows.some(report.isChosen) ? ', or a tuner' : '') +
+          `; point at it for the values.` + (block.relays ? ` ${block.relays}.` : '')),
+      ...report.plotsOf(block),
+      element('h3', {}, 'Best configuration by size'),
+      element('p', {class: 'muted'}, 'Time of each algorithm and protocol (with its best ' +
+          'configuration) divided by the best time at that size.'),
+      report.bestTable(block), ...report.crossovers(block), ...report.spread(block),
+    ], {id: 'block' + i, closed: i >= kMostOpen}));
   });
 
-  page.append(element('h2', {id: 'all'}, 'All results'));
-  page.append(data.rows.length ? report.resultsTable() :
-                                 element('p', {}, 'There are no results yet.'));
+  page.append(section('All results', () => [report.rows.length ? report.resultsTable() :
+      element('p', {}, 'There are no results yet.')], {id: 'all'}));
   page.append(element('footer', {}, `Made by cclgym ${data.version}. Bandwidths are defined ` +
       `as in nccl-tests, in 1e9 bytes per second. Plots by Chart.js (MIT licence).`));
+  cclgymPage.contents();
 })();

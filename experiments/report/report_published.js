@@ -79,14 +79,15 @@
     const plots = report.distinct(block.rows.map(row => row.source)).map(source => {
       const rows = block.rows.filter(row => row.source === source);
       return report.sizePlot({
-        title: `${source}: speedup over ${block.baseline}`, sizes: span, height: 'tall', range: rangeOf(block),
+        title: `${source}: speedup over ${block.baseline}`, values: report.distinct(sizes), sizes: span, height: 'tall',
+        range: () => rangeOf(block),
         datasets: () => datasets(rows),
         bands: () => rows.map(row => ({
           from: row.from, to: row.to, low: row.low, high: row.high,
           outerLow: block.least * row.low, outerHigh: block.most * row.high,
         })),
         describe: raw => [
-          `${raw.name}, ${format.bytes(raw.x)}`, 'speedup ' + times(raw.y),
+          raw.name, 'speedup ' + times(raw.y),
           raw.what === 'best' ? 'the fastest at this size' : raw.what,
           ...rows.filter(row => raw.x >= row.from && (row.to === null || raw.x <= row.to))
               .map(row => `published ${interval(row.low, row.high)} (${row.variant})`),
@@ -119,8 +120,7 @@
     const holding = rows.filter(row => row.best.holds).length;
     const named = rows.filter(row => row.own);
     const informative = rows.filter(row => !row.null_holds);
-    return [
-      element('h2', {id: 'published'}, 'Published speedups'),
+    return [cclgymPage.section('Published speedups', () => [
       element('p', {}, element('strong', {}, `${holding} of ${rows.length} published rows hold`),
           ': at every simulated size of its range, the speedup of the fastest configuration (or of ' +
           'the variant, if the row is about one) lies within ' +
@@ -134,7 +134,7 @@
       ...data.published.flatMap(block => [
         element('h3', {}, `${report.blockTitle(block)}: over ${block.baseline}`),
         ...figuresOf(block), table(block)]),
-    ];
+    ], {id: 'published'})];
   };
 
   // Measured and simulated speedups of one block and system.
@@ -143,7 +143,6 @@
     const points = speedups.points;
     const error = `mean |ln(simulated / measured)| ${format.fixed(speedups.mean_ln, 3)} (` +
         `${format.percent(Math.expm1(speedups.mean_ln))})`;
-    const values = points.flatMap(point => [point.measured, point.simulated, 1]);
     const lineOf = (name, key, colour, width) => ({
       data: points.map(point => ({x: point.bytes, y: point[key], point, name})),
       borderColor: colour, backgroundColor: colour, borderWidth: width, pointRadius: 3,
@@ -152,12 +151,12 @@
     const colourOf = key => drawing.palette(key === 'measured' ? 1 : 0);
     const plot = report.sizePlot({
       title: `Speedup of ${of} over ${over}, measured on ${speedups.system} and simulated`,
-      sizes: [points[0].bytes, points[points.length - 1].bytes], note: error,
-      range: {min: Math.min(...values) / 1.08, max: Math.max(...values) * 1.16},
+      values: points.map(point => point.bytes), note: error,
+      range: values => ({min: Math.min(...values, 1) / 1.08, max: Math.max(...values, 1) * 1.16}),
       datasets: () => [lineOf('simulated', 'simulated', colourOf('simulated'), 2.5),
                        lineOf('measured', 'measured', colourOf('measured'), 2.5)],
       describe: ({point, name}) => [
-        `${name}, ${format.bytes(point.bytes)}`, 'measured ' + times(point.measured),
+        name, 'measured ' + times(point.measured),
         'simulated ' + times(point.simulated) + ' by ' + point.config,
         'simulated / measured ' + format.ratio(point.simulated / point.measured),
       ],
@@ -188,6 +187,6 @@
   report.measuredSpeedupSection = () => {
     const parts = data.blocks.flatMap(block =>
         block.measured_speedups.flatMap(speedups => measuredSpeedups(block, speedups)));
-    return parts.length ? [element('h2', {}, 'Measured and simulated speedup'), ...parts] : [];
+    return parts.length ? [cclgymPage.section('Measured and simulated speedup', () => parts)] : [];
   };
 })();

@@ -41,67 +41,21 @@
         series.points.some(point => point.high > point.low));
   };
 
-  const sizeAxis = series => {
-    const sizes = series.flatMap(one => one.points.map(point => point.bytes));
-    return {
-      type: 'logarithmic', min: Math.min(...sizes), max: Math.max(...sizes),
-      grid: {color: drawing.ink().grid, drawBorder: false},
-      title: {display: true, text: 'Size', color: drawing.ink().muted},
-      afterBuildTicks: axis => { axis.ticks = drawing.powersOfTwo(axis.min, axis.max, 8); },
-      ticks: {color: drawing.ink().muted, maxRotation: 0, autoSkip: false, callback: format.bytes},
-    };
-  };
-
-  const describe = point => [
+  const describe = ({point, seed_us}) => [
+    seed_us === undefined ? null : `one seed: ${format.time(seed_us)}`,
     `median ${format.time(point.median)} of ${format.count(point.seeds, 'seed')}`,
     `p5 to p95 ${format.time(point.low)} to ${format.time(point.high)}`,
     `(p95 − p5) / median ${format.percent(point.relative)}`,
     `standard deviation / mean ${format.percent(point.variation)}`,
   ];
 
-  // A plot with vertical axis y; datasets() returns lines whose raw points have {x, y, point}.
-  const plotOf = (series, title, y, datasets) => {
-    const canvas = element('canvas', {role: 'img', 'aria-label': title});
-    const figure = element('figure', {}, element('figcaption', {}, title),
-        element('div', {class: 'canvas'}, canvas));
-    let chart = null;
-    const axis = () => ({
-      ...y, grid: {color: drawing.ink().grid, drawBorder: false},
-      ticks: {color: drawing.ink().muted, ...y.ticks},
-    });
-    const draw = () => {
-      if (chart) return;
-      chart = new Chart(canvas, {
-        type: 'line', data: {datasets: datasets()},
-        options: {
-          layout: {padding: {top: 7, right: 9}},
-          animation: false, maintainAspectRatio: false, parsing: false, normalized: true,
-          font: {family: getComputedStyle(document.body).fontFamily},
-          interaction: {mode: 'nearest', intersect: false, axis: 'xy'},
-          scales: {x: sizeAxis(series), y: axis()},
-          plugins: {
-            legend: {display: false},
-            tooltip: {
-              displayColors: false, padding: 9, filter: (item, i) => i === 0,
-              backgroundColor: () => drawing.isDark() ? '#3b434df2' : '#1b1e23eb',
-              callbacks: {
-                title: items => `${report.configName(items[0].raw.point.config)}, ` +
-                    format.bytes(items[0].raw.x),
-                label: item => describe(item.raw.point),
-              },
-            },
-          },
-        },
-      });
-    };
-    const update = () => {
-      if (!chart) return;
-      chart.data.datasets = datasets();
-      chart.options.scales = {x: sizeAxis(series), y: axis()};
-      chart.update('none');
-    };
-    return {figure, draw, update};
-  };
+  // datasets() returns lines whose raw points have {x, y, point}.
+  const plotOf = (series, title, y, datasets) => cclgymPage.plot({
+    title, datasets, y,
+    x: {kind: 'size', title: 'Size', values: report.distinct(
+        series.flatMap(one => one.points.map(point => point.bytes)))},
+    describe: raw => [report.configName(raw.point.config), ...describe(raw)],
+  });
 
   const lineOf = (one, value, more) => {
     const stroke = drawing.colour(one.algorithm);
@@ -113,24 +67,31 @@
     };
   };
 
-  // Median line on a band from p5 to p95.
-  const banded = (series, scale) => series.flatMap(one => {
-    const shade = drawing.faded(drawing.colour(one.algorithm), 0.22);
-    const edge = {borderWidth: 0, pointRadius: 0, pointHitRadius: 0, pointHoverRadius: 0};
-    return [
-      lineOf(one, point => point.median / scale(point), {}),
-      lineOf(one, point => point.low / scale(point), {...edge, fill: false}),
-      lineOf(one, point => point.high / scale(point),
-          {...edge, fill: '-1', backgroundColor: shade}),
-    ];
-  });
+  // Quantiles of few seeds say little, so such plots have a dot for each seed, and the band reaches
+  // from the least to the greatest. Dots of neighbouring series stand side by side.
+  const kFewSeeds = 20;
+  const few = series => series.some(one => one.points.some(point => point.seeds < kFewSeeds));
 
-  const timeTick = us => us >= 1e6 ? us / 1e6 + ' s' : us >= 1e3 ? us / 1e3 + ' ms' : us + ' µs';
-  const decades = axis => {
-    axis.ticks = [];
-    for (let power = Math.ceil(Math.log10(axis.min) - 1e-9); power <= Math.log10(axis.max); ++power) {
-      axis.ticks.push({value: 10 ** power});
-    }
+  const banded = (series, scale) => {
+    const dots = few(series);
+    const [from, to] = dots ? [point => point.sorted[0], point => point.sorted[point.seeds - 1]] :
+        [point => point.low, point => point.high];
+    return series.flatMap((one, i) => {
+      const shade = drawing.faded(drawing.colour(one.algorithm), 0.16);
+      const edge = {borderWidth: 0, pointRadius: 0, pointHitRadius: 0, pointHoverRadius: 0};
+      const beside = 2 ** (0.12 * (i - (series.length - 1) / 2) / Math.max(series.length - 1, 1));
+      return [
+        ...(dots ? [{
+          ...lineOf(one, () => 0, {}), showLine: false, pointRadius: 2.6, clip: false, aside: false,
+          data: one.points.flatMap(point => point.sorted.map(us => (
+              {x: point.bytes * beside, y: us / scale(point), point, seed_us: us}))),
+        }] : []),
+        lineOf(one, point => point.median / scale(point), {pointRadius: dots ? 0 : 2}),
+        lineOf(one, point => from(point) / scale(point), {...edge, fill: false}),
+        lineOf(one, point => to(point) / scale(point),
+            {...edge, fill: '-1', backgroundColor: shade}),
+      ];
+    });
   };
 
   const tableOf = one => element('table', {class: 'dense'},
@@ -145,29 +106,41 @@
       ].map(([name, text]) => element('tr', {}, element('td', {class: 'text'}, name),
           ...one.points.map(point => element('td', {}, text(point)))))));
 
+  // Sum of the logarithms of a series' times relative to sizes, to order series by speed.
+  const speedOf = one => one.points.reduce((sum, point) => sum + Math.log(point.median / point.bytes),
+      0) / one.points.length;
+
   const greatest = one => one.points.reduce((a, b) => b.relative > a.relative ? b : a);
 
   // Section of a block's page; nothing if the times do not vary, or if there are too few seeds.
   report.spread = block => {
     const series = seriesOf(block);
     if (!series.length) return [];
+    const ends = few(series) ? 'every seed (dots), least to greatest' : 'p5 to p95 of the seeds';
+    const names = series.map(one => one.name);
+    const legend = element('div', {class: 'legend'});
+    // Many bands on top of each other cannot be told apart: the three with the least times first.
+    const hidden = new Set(few(series) ? [...series].sort((a, b) =>
+        speedOf(a) - speedOf(b)).slice(3).map(one => one.name) : []);
+    const shown = () => series.filter(one => !hidden.has(one.name));
     const plots = [
-      plotOf(series, 'Time: median, and p5 to p95 of the seeds',
-          {type: 'logarithmic', afterBuildTicks: decades, ticks: {callback: timeTick}},
-          () => banded(series, () => 1)),
-      plotOf(series, 'Time over its median', {ticks: {callback: value => Number(value.toFixed(3)) + '×'}},
-          () => banded(series, point => point.median)),
+      plotOf(series, 'Time: median, and ' + ends, {kind: 'time'}, () => banded(shown(), () => 1)),
+      plotOf(series, 'Time over its median: ' + ends, {kind: 'ratio', range: values => {
+        const [least, most] = [cclgymAxes.least(values), cclgymAxes.most(values)];
+        return {min: Math.min(least, 0.99) * 0.995, max: Math.max(most, 1.01) * 1.005};
+      }}, () => banded(shown(), point => point.median)),
       plotOf(series, 'Relative spread: (p95 − p5) / median, thin: standard deviation / mean',
-          {beginAtZero: true, ticks: {callback: value => Math.round(100 * value) + ' %'}},
-          () => series.flatMap(one => [
+          {kind: 'linear', zero: true, text: value => Number((100 * value).toPrecision(3)) + ' %'},
+          () => shown().flatMap(one => [
             lineOf(one, point => point.relative, {}),
             lineOf(one, point => point.variation, {borderWidth: 1, pointRadius: 1.2}),
           ])),
     ];
-    const legend = element('div', {class: 'legend'});
-    const fillLegend = () => legend.replaceChildren(...series.map(one =>
-        element('span', {class: 'key'}, drawing.swatch(drawing.colour(one.algorithm)), one.name)));
+    const fillLegend = () => legend.replaceChildren(report.chipGroup('Shown', series.map(one =>
+        report.chip(hidden, one.name, one.name, drawing.swatch(drawing.colour(one.algorithm)),
+            () => made.update()))));
     fillLegend();
+    const made = report.plotGrid(plots, fillLegend);
     const most = series.map(one => {
       const point = greatest(one);
       return `${one.name} ${format.percent(point.relative)} at ${format.bytes(point.bytes)}`;
@@ -176,7 +149,7 @@
       element('h3', {}, 'Spread over the seeds'),
       element('p', {class: 'muted'}, `Each algorithm and protocol with the configuration of minimum ` +
           `median at each size. Maximum of (p95 − p5) / median: ${most}.`),
-      ...(series.length > 1 ? [legend] : []), report.plotGrid(plots, fillLegend).grid,
+      ...(names.length > 1 ? [legend] : []), made.grid,
       ...series.map(one => element('div', {class: 'scroll'}, tableOf(one))),
     ];
   };

@@ -112,7 +112,7 @@
     ['collective', 'collective'], ['algorithm', 'algorithm'], ['program', 'program'],
     ['protocol', 'protocol'], ['channels', 'channels'], ['instances', 'instances'],
     ['threads', 'threads'], ['tile_bytes', 'tiles', report.tileName],
-    ['slots', 'slots', report.slotsName], ['size_bytes', 'size', format.bytes],
+    ['slots', 'slots', report.slotsName], ['size_bytes', 'size', format.exactBytes],
     ['seed', 'seed'], ['repetitions', 'repetitions'],
     ['time_us', 'time, µs', value => format.fixed(value, 3)],
     ['time_min_us', 'least, µs', value => format.fixed(value, 3)],
@@ -141,9 +141,10 @@
         !['time_min_us', 'time_max_us', 'speedup', 'program'].includes(column.key) && rows.length > 0);
     const isText = Object.fromEntries(columns.map(({key}) =>
         [key, rows.some(row => typeof row[key] === 'string')]));
-    // Texts that the filter searches: the cell's key names the complete configuration.
-    const haystacks = rows.map(row => [row.cell_key, row.fabric, row.collective, row.algorithm,
-                                       row.program, row.protocol].join(' ').toLowerCase());
+    // Texts that the filter searches: the complete configuration, as in a cell's key.
+    const haystacks = rows.map(row => [row.fabric, row.collective, row.algorithm, row.program,
+      row.protocol, 'c' + row.channels, 'r' + row.instances, 't' + row.threads,
+      format.exactBytes(row.size_bytes), 's' + row.seed].join(' ').toLowerCase());
 
     const pageSize = 200;
     let page = 0;

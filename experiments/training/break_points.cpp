@@ -43,7 +43,7 @@ std::vector<const PublishedRow*> rows_about(std::span<const PublishedRow> regime
 
 std::string line_of(const std::string& policy, std::uint64_t seed, const std::string& collective,
                     const std::string& reference, const BreakPointScore& score) {
-  return fmt::format("{:<20}  {:>4}  {:<13}  {:<24}  {:>3} / {:<3}  {:>6.2f}  {:>6.2f}  {:>6.2f}\n",
+  return fmt::format("{:<20}  {:>4}  {:<13}  {:<22}  {:>3} / {:<3}  {:>6.2f}  {:>6.2f}  {:>6.2f}\n",
                      policy, seed, collective, reference, score.own, score.reference, score.mean,
                      score.missed, score.extra);
 }
@@ -121,7 +121,7 @@ std::string break_points_text(const EvaluatedPart& part, std::span<const Publish
   if (text.empty()) return text;
   return fmt::format(
              "break-points (sizes at which algorithm or protocol changes), distances in doublings\n"
-             "{:<20}  {:>4}  {:<13}  {:<24}  {:>9}  {:>6}  {:>6}  {:>6}\n",
+             "{:<20}  {:>4}  {:<13}  {:<22}  {:>9}  {:>6}  {:>6}  {:>6}\n",
              "policy", "seed", "collective", "relative to", "own / its", "mean", "missed",
              "extra") +
          text;

@@ -45,9 +45,6 @@
 
   // lines: [{name, column, dash}], each drawn once per seed.
   const curvePlot = (title, lines, yTitle) => {
-    const canvas = element('canvas', {role: 'img', 'aria-label': title});
-    const figure = element('figure', {}, element('figcaption', {}, title),
-        element('div', {class: 'canvas'}, canvas));
     const datasets = () => lines.flatMap(line => curves.map((curve, i) => {
       const points = curve.points(line.column).map(point => ({...point, name: line.name}));
       return {
@@ -56,51 +53,14 @@
         pointRadius: points.length <= 30 ? 2.5 : 0,
       };
     }));
-    const axis = () => ({
-      ticks: {color: drawing.ink().muted}, grid: {color: drawing.ink().grid, drawBorder: false}});
-    const titleOf = text => ({display: true, text, color: drawing.ink().muted});
-    let chart = null;
-    const draw = () => {
-      if (chart) return;
-      chart = new Chart(canvas, {
-        type: 'line', data: {datasets: datasets()}, plugins: [warmLine],
-        options: {
-          layout: {padding: {top: 16, right: 9}}, animation: false, maintainAspectRatio: false,
-          parsing: false, normalized: true,
-          interaction: {mode: 'nearest', intersect: false, axis: 'xy'},
-          scales: {
-            x: {
-              type: 'linear', min: 0, max: Math.max(...curves.map(curve => curve.last)), ...axis(),
-              title: titleOf('Iteration'),
-            },
-            y: {type: 'linear', ...axis(), title: titleOf(yTitle)},
-          },
-          plugins: {
-            legend: {display: false},
-            tooltip: {
-              displayColors: false, padding: 9, filter: (item, i) => i === 0,
-              callbacks: {
-                title: items => `${items[0].raw.name}, seed ${items[0].raw.seed}`,
-                label: item => [
-                  report.format.digits(item.raw.y, 5),
-                  `iteration ${item.raw.x}, ${item.raw.calls.toLocaleString('en')} calls`,
-                ],
-              },
-            },
-          },
-        },
-      });
-    };
-    const update = () => {
-      if (!chart) return;
-      chart.data.datasets = datasets();
-      for (const scale of Object.values(chart.options.scales)) {
-        scale.ticks.color = scale.title.color = drawing.ink().muted;
-        scale.grid.color = drawing.ink().grid;
-      }
-      chart.update('none');
-    };
-    return {figure, draw, update};
+    return cclgymPage.plot({
+      title, datasets, plugins: [warmLine],
+      x: {kind: 'linear', title: 'Iteration',
+        range: {min: 0, max: Math.max(...curves.map(curve => curve.last))}},
+      y: {kind: 'linear', title: yTitle},
+      describe: raw => [`${raw.name}, seed ${raw.seed}`, report.format.digits(raw.y, 5),
+        `iteration ${raw.x}, ${raw.calls.toLocaleString('en')} calls`],
+    });
   };
 
   report.curvesSection = () => {
@@ -129,15 +89,10 @@
         ...(ratios.length ? ratios : rewards).map(line => element('span', {class: 'key'},
             drawing.line(line.dash), line.name)));
     fillLegend();
-    const grid = element('div', {class: 'plots'}, ...plots.map(plot => plot.figure));
-    drawing.drawWhenNear(grid, () => { for (const plot of plots) plot.draw(); }, () => {
-      fillLegend();
-      for (const plot of plots) plot.update();
-    });
+    const {grid} = cclgymPage.plotGrid(plots, fillLegend, '');
     const calls = Math.max(...curves.map(curve => curve.points('calls')
         .reduce((most, point) => Math.max(most, point.y), 0)));
-    return [element('h2', {}, 'Learning curves'),
-            element('p', {class: 'muted'}, `${format.count(curves.length, 'seed')}, up to ` +
+    return [element('p', {class: 'muted'}, `${format.count(curves.length, 'seed')}, up to ` +
                 `${calls.toLocaleString('en')} calls. Point at a line for the values.`),
             legend, grid];
   };

@@ -14,12 +14,7 @@
   ];
   const textOf = (knob, value) => knob.text ? knob.text(value) : String(value);
 
-  const sizeText = bytes => {
-    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-    const unit = Math.min(Math.floor(Math.log2(bytes) / 10 + 1e-9), 4);
-    return Number((bytes / 1024 ** unit).toPrecision(3)) + units[unit];
-  };
-  report.sizeText = sizeText;
+  const sizeText = report.sizeText;
 
   // Neighbouring sizes with the same value, as [from, to, value]; edges lie halfway between sizes.
   const rangesOf = (points, key) => {
@@ -29,12 +24,12 @@
       const after = i + 1 < points.length ? Math.sqrt(points[i + 1].bytes * point.bytes) :
           point.bytes;
       const last = ranges[ranges.length - 1];
-      if (last && last.value === point[key]) {
+      if (last && last.value === point[key] && last.nccl === point.nccl) {
         last.to = after;
         last.last = point.bytes;
       } else {
         ranges.push({from: before, to: after, first: point.bytes, last: point.bytes,
-          value: point[key]});
+          value: point[key], nccl: point.nccl});
       }
     });
     return ranges;
@@ -94,17 +89,18 @@
           const at = i < 0 ? 0.5 : i / Math.max(names.length - 1, 1);
           return drawing.faded(drawing.palette(0), 0.12 + 0.55 * at);
         };
-        const box = (from, to, text, title) => element('div', {
-          class: 'box', title, style: `left:${place(from).toFixed(2)}%;` +
+        const box = (from, to, text, title, not_nccl) => element('div', {
+          class: 'box' + (not_nccl ? ' not-nccl' : ''), title, style: `left:${place(from).toFixed(2)}%;` +
               `width:${Math.max(place(to) - place(from), 0.4).toFixed(2)}%;background-color:${colour(text)}`,
-        }, text);
+        }, not_nccl ? '† ' + text : text);
         grid.append(element('div', {class: 'knob'}, knob.title));
         for (const run of runs) {
           grid.append(element('div', {class: 'name'}, run.name),
               element('div', {class: 'track'}, ...rangesOf(run.points, knob.key).map(range => {
                 const text = textOf(knob, range.value);
                 return box(range.from, range.to, text, `${run.name}: ${text}, ` +
-                    `${sizeText(range.first)} to ${sizeText(range.last)}`);
+                    `${sizeText(range.first)} to ${sizeText(range.last)}` +
+                    (range.nccl ? `; ${range.nccl}` : ''), Boolean(range.nccl));
               })));
         }
         for (const source of published) {
@@ -131,11 +127,9 @@
                 box(one.from, one.to, one.text, one.title))));
         }
       }
-      const ticks = [];
-      const first = Math.ceil(Math.log2(least) - 1e-9);
-      const last = Math.floor(Math.log2(most) + 1e-9);
-      const step = Math.max(1, Math.ceil((last - first) / 10));
-      for (let power = first; power <= last; power += step) ticks.push(2 ** power);
+      // About one label in 80 pixels.
+      const room = Math.max(2, (Math.min(document.body.clientWidth, 1200) - 120) / 80);
+      const ticks = cclgymAxes.sizeTicks(sizes, least, most, room);
       grid.append(element('div', {}), element('div', {class: 'axis'}, ...ticks.map(bytes =>
           element('span', {style: `left:${place(bytes).toFixed(2)}%`}, format.bytes(bytes)))));
     };

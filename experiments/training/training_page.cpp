@@ -11,6 +11,7 @@
 #include "core/version.hpp"
 #include "experiments/training/break_points.hpp"
 #include "experiments/training/choice_ranges.hpp"
+#include "experiments/training/training_facts.hpp"
 
 namespace cclgym {
 
@@ -70,6 +71,7 @@ Json config_json(const EvaluatedCell& cell) {
             {"channels", cell.config.channels},
             {"instances", cell.config.instances},
             {"tile_bytes", cell.config.tile_bytes}};
+  if (!cell.not_nccl.empty()) json["nccl"] = cell.not_nccl;
   if (cell.costs.rounds_per_chunk > 0) {
     json["steps"] = cell.costs.steps;
     json["rounds"] = cell.costs.rounds_per_chunk;
@@ -170,12 +172,20 @@ std::string data_json(const TrainingPage& page, std::span<const PublishedRow> re
   Json data{{"name", page.title},
             {"version", program_version()},
             {"columns", Json::array()},
-            {"rows", Json::array()},
+            {"table", {{"count", 0}, {"columns", Json::object()}}},
             {"speedups", Json::array()},
             {"baseline", "the default"},
             {"curves", Json::array()},
             {"parts", Json::array()},
             {"published", regimes_json(page, regimes)}};
+  data["outcome"] = training_outcome(page.curves, page.parts);
+  data["facts"] = Json::array();
+  const auto add_fact = [&](const std::string& name, const std::string& text) {
+    data["facts"].push_back({name, text});
+  };
+  for (const auto& [name, text] : page.facts) add_fact(name, text);
+  for (const auto& [name, text] : curve_facts(page.curves)) add_fact(name, text);
+  add_fact("Version", "cclgym " + std::string(program_version()));
   for (const LearningCurve& curve : page.curves) data["curves"].push_back(curve_json(curve));
   for (const EvaluatedPart& part : page.parts) data["parts"].push_back(part_json(part, regimes));
   return data.dump(-1, ' ', true, Json::error_handler_t::replace);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agents/evaluation/evaluation.hpp"
@@ -21,6 +22,9 @@ struct LearningCurve {
 struct TrainingPage {
   std::string title;
   std::vector<LearningCurve> curves{};  ///< empty: baselines only
+  /// Facts about the run in the page's head: name and text (training_facts); the page adds steps,
+  /// processor time and version.
+  std::vector<std::pair<std::string, std::string>> facts{};
   std::span<const EvaluatedPart> parts{};
 };
 

@@ -48,6 +48,18 @@ TEST_CASE("run writes results, report, timeline and experiment, and prints their
   CHECK(read_file(folder / "results/bad/report.html").find("</html>") != std::string::npos);
   CHECK(read_file(folder / timeline).find("traceEvents") != std::string::npos);
   CHECK(run_program({"report", "results/bad"}, folder.path()).code == 0);
+  const Ended drawn =
+      run_program({"report", "results/bad", "--svg", "plots", "--quiet"}, folder.path());
+  CHECK(drawn.code == 0);
+  CHECK(read_file(folder / "plots/dgx1-allreduce-time.svg").starts_with("<svg "));
+  const Ended same =
+      run_program({"report", "results/bad", "results/bad", "--out", "two.html"}, folder.path());
+  CHECK(same.code == 0);
+  CHECK(same.out.find("All common cells have the same time.") != std::string::npos);
+  CHECK(read_file(folder / "two.html").find("</html>") != std::string::npos);
+  CHECK(run_program({"report", "results/bad", "--png"}, folder.path()).code == 2);
+  CHECK(run_program({"report", "results/bad", "results/bad", "--svg", "p"}, folder.path()).code ==
+        2);
 
   const std::string bytes = read_file(folder / "results/bad/results.csv");
   write_file(folder / "results/bad/results.csv", bytes.substr(0, bytes.size() - 20));

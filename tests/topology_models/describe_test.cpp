@@ -47,6 +47,21 @@ TEST_CASE("drawings are as agreed", "[topology_models][describe]") {
   CHECK(count(cluster, "[label=\"network\", shape=octagon") == 1);
 }
 
+TEST_CASE("many cluster nodes stand on both sides of the network, with equal layers",
+          "[topology_models][describe]") {
+  const std::string drawing = to_dot(*fabric_of("ndv4", 16));
+  CHECK(count(drawing, "rankdir=LR") == 1);
+  CHECK(count(drawing, "subgraph cluster_") == 16);
+  CHECK(count(drawing, "label=\" ") == 0);  // the links are in the title
+  CHECK(count(drawing, "NVLink 12 x 25 GB/s") == 1);
+  // Edges lead to the network in the first half, and away from it in the second.
+  CHECK(count(drawing, "\"server7/nic0\" -> \"network\"") == 1);
+  CHECK(count(drawing, "\"network\" -> \"server8/nic0\"") == 1);
+  CHECK(count(drawing, "\"server0/nvswitch\" -> \"server0/gpu3\"") == 1);
+  CHECK(count(drawing, "\"server15/gpu3\" -> \"server15/nvswitch\"") == 1);
+  CHECK(count(to_dot(*fabric_of("ndv4", 4)), "rankdir=TB") == 1);
+}
+
 TEST_CASE("the boards of dgx2 are drawn side by side", "[topology_models][describe]") {
   const std::string cluster = to_dot(*fabric_of("dgx2", 2));
   CHECK(count(cluster, "subgraph cluster_") == 2);

@@ -98,11 +98,42 @@ TEST_CASE("choices that NCCL cannot make are counted, and left out of the gain",
         "never: NCCL cannot make the choice of 1 of 1 cells of all seeds (1 that it does not offer "
         "on this "
         "machine); there are no others\n");
+  std::vector<PolicyRun> marked = runs;
+  mark_nccl_choices(*setup, marked);
+  CHECK(marked[0].cells[0].not_nccl == "NCCL does not offer it on this machine");
+  CHECK(marked[0].cells[1].not_nccl == "NCCL asks no tuner about alltoall");
+  CHECK(marked[0].cells[2].not_nccl.empty());
+  CHECK(marked[0].cells[3].not_nccl.empty());
   // Programs of an interpreter are not deployed as a tuner.
   const auto offline = test::setup_of(
       "{fabric: ndv4, actions: offline, workload: {name: sweep, collectives: [allgather], sizes: "
       "1KiB}}");
   CHECK(nccl_shares(*offline, runs).empty());
+}
+
+TEST_CASE("a table of an evaluation has at most 100 columns", "[agents][evaluation]") {
+  for (const std::string& name :
+       {"svm", "dispatch:a-folder-with-a-long-name/dispatch-of-ndv4.yaml"}) {
+    for (const int columns : {0, 1, 2}) {
+      const std::vector<PolicySummary> all{{.policy = name,
+                                            .seeds = 3,
+                                            .oracle_ratio = 12.3456,
+                                            .least_oracle_ratio = 1.0001,
+                                            .most_oracle_ratio = 99.0001,
+                                            .worst_cell = 1000.123,
+                                            .p90_cell = 100.123,
+                                            .default_speedup = 1.5,
+                                            .step_us = columns > 0 ? 2667043.1 : 0,
+                                            .iteration_us = columns > 1 ? 2667043.1 : 0}};
+      const std::string text = evaluation_table(all);
+      CHECK(text.find(name) != std::string::npos);
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at);
+        CHECK(end - at <= 100);
+        at = end + 1;
+      }
+    }
+  }
 }
 
 TEST_CASE("the time of an iteration has the computation that its calls do not overlap",

@@ -91,6 +91,10 @@ TEST_CASE("fitted and held-out cells are never in the same line", "[calibration]
   const std::string page = comparison_html(comparison);
   CHECK(page.find("\"A, held out\",2,") != std::string::npos);
   CHECK(page.find("\"seen\":\"held out\"") != std::string::npos);
+  // The plots are those of all pages, and the page begins with what came out.
+  CHECK(page.find("new Chart(") == page.rfind("new Chart("));
+  CHECK(page.find("cclgymPage.plot = ") != std::string::npos);
+  CHECK(page.find("A, held out: simulated / measured ") != std::string::npos);
 }
 
 TEST_CASE("the CSV has one line per cell", "[calibration][compare]") {

@@ -10,6 +10,7 @@
 #include "experiments/measured/measured_rows.hpp"
 #include "experiments/report/report.hpp"
 #include "experiments/report/report_sample.hpp"
+#include "experiments/run/results_columns.hpp"
 #include "support/catch.hpp"
 
 namespace cclgym {
@@ -35,13 +36,24 @@ nlohmann::json data_of(const std::string& html) {
   return nlohmann::json::parse(html.substr(begin, html.find("</script", begin) - begin));
 }
 
-// Index of a column in the rows.
-std::size_t column(const nlohmann::json& data, const std::string& name) {
-  for (std::size_t i = 0; i < data["columns"].size(); ++i) {
-    if (data["columns"][i] == name) return i;
+// The values of a column of the page's table.
+std::vector<nlohmann::json> column(const nlohmann::json& data, const std::string& name) {
+  const nlohmann::json& columns = data["table"]["columns"];
+  REQUIRE(columns.contains(name));
+  const nlohmann::json& form = columns[name];
+  if (form.contains("of")) return column(data, form["of"]);
+  if (form.contains("values")) return form["values"];
+  std::vector<nlohmann::json> values;
+  if (form.contains("is")) values.assign(data["table"]["count"], form["is"]);
+  if (form.contains("list")) {
+    for (const std::size_t place : form["at"]) values.push_back(form["list"][place]);
   }
-  FAIL("no column " << name);
-  return 0;
+  if (form.contains("runs")) {
+    for (std::size_t i = 0; i < form["runs"].size(); i += 2) {
+      values.insert(values.end(), form["runs"][i + 1], form["runs"][i]);
+    }
+  }
+  return values;
 }
 
 std::vector<ResultRow> sweep(int sizes) {
@@ -63,16 +75,16 @@ TEST_CASE("the report holds every row, bit for bit", "[experiments][report-html]
   const std::vector<ResultRow> rows = sweep(20);
   const std::string html = report_html(experiment_of(rows), {.rows = rows});
   const nlohmann::json data = data_of(html);
-  REQUIRE(data["rows"].size() == rows.size());
+  REQUIRE(data["table"]["count"] == rows.size());
   REQUIRE(data["speedups"].size() == rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const nlohmann::json& line = data["rows"][i];
-    CHECK(line[column(data, "cell_key")] == rows[i].cell_key);
-    CHECK(line[column(data, "channels")] == rows[i].channels);
-    CHECK(line[column(data, "size_bytes")] == rows[i].size_bytes);
-    CHECK(line[column(data, "time_us")].get<double>() == rows[i].time_us);
-    CHECK(line[column(data, "busbw_GBps")].get<double>() == rows[i].busbw_GBps);
-    CHECK(line[column(data, "version")] == rows[i].version);
+  for (const CsvColumn<ResultRow>& each : kResultColumns) {
+    if (each.name == "cell_key") continue;
+    const std::vector<nlohmann::json> values = column(data, std::string(each.name));
+    REQUIRE(values.size() == rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::visit([&](auto member) { CHECK(values[i] == nlohmann::json(rows[i].*member)); },
+                 each.member);
+    }
   }
   CHECK(data["name"] == "sample");
   CHECK(data["hash"] == experiment_of(rows).hash());
@@ -141,6 +153,58 @@ TEST_CASE("measured speedups are in the report's data", "[experiments][report-ht
   CHECK(speedups[0]["points"][0]["config"] == "tree LL c1 r1");
 }
 
+// 24 blocks of 450 rows, with times that have all their digits.
+std::vector<ResultRow> many_blocks() {
+  std::vector<ResultRow> rows;
+  std::mt19937 random(1);
+  for (int block = 0; block < 24; ++block) {
+    for (int config = 0; config < 30; ++config) {
+      for (int i = 0; i < 15; ++i) {
+        const double us = std::uniform_real_distribution<>(10, 1000)(random);
+        ResultRow one = row(config < 15 ? "ring" : "tree", config % 3 == 0 ? "LL" : "Simple",
+                            1 + config % 5, std::uint64_t{4096} << i, us);
+        one.fabric = "machine" + std::to_string(block / 4);
+        one.collective = std::to_string(block % 4);
+        one.time_min_us = one.time_max_us = us;
+        rows.push_back(one);
+      }
+    }
+  }
+  return rows;
+}
+
+TEST_CASE("a page of 24 sections has at most 3 MB, and its data once",
+          "[experiments][report-html]") {
+  const std::vector<ResultRow> rows = many_blocks();
+  const std::string html = report_html(experiment_of(rows), {.rows = rows});
+  CHECK(data_of(html)["blocks"].size() == 24);
+  CHECK(html.size() < 3'000'000 - 1'000'000);
+  const nlohmann::json columns = data_of(html)["table"]["columns"];
+  CHECK(columns["engine"] == nlohmann::json{{"is", "flow"}});
+  CHECK(columns["time_min_us"] == nlohmann::json{{"of", "time_us"}});
+  CHECK(columns["collective"].contains("runs"));
+  CHECK(columns["size_bytes"].contains("at"));
+  CHECK(columns["time_us"].contains("values"));
+}
+
+TEST_CASE("a report begins with what was run and what came out", "[experiments][report-html]") {
+  std::vector<ResultRow> rows;
+  for (const std::uint64_t bytes : {1024U, 2048U, 4096U}) {
+    rows.push_back(row("ring", "Simple", 1, bytes, 100));
+    rows.push_back(row("tree", "LL", 2, bytes, bytes == 4096 ? 200 : 25));
+  }
+  const nlohmann::json outcome =
+      data_of(report_html(experiment_of(rows), {.rows = rows}))["outcome"];
+  REQUIRE(outcome.size() == 3);
+  CHECK(outcome[0] ==
+        "6 of 6 cells were simulated: 1 fabric, 1 collective, 2 algorithms, 3 sizes from 1KiB to "
+        "4KiB, 1 seed.");
+  CHECK(outcome[1] == "Fastest, of 3 cases (fabric, collective and size): tree in 2, ring in 1.");
+  CHECK(outcome[2] ==
+        "The fastest is 2.52 times as fast as ring, Simple in the geometric mean of 3 "
+        "cases (1.00 to 4.00, the most on ndv4, allreduce at 1KiB by tree).");
+}
+
 TEST_CASE("the report is self-contained", "[experiments][report-html]") {
   const std::vector<ResultRow> rows = sweep(3);
   const std::string html = report_html(experiment_of(rows), {.rows = rows});
@@ -188,16 +252,16 @@ TEST_CASE("values that are not finite are null, integers too large for JavaScrip
   rows[2].seed = std::numeric_limits<std::uint64_t>::max();
   rows[2].flows = std::numeric_limits<std::int64_t>::min();
   const nlohmann::json data = data_of(report_html(experiment_of(sweep(3)), {.rows = rows}));
-  CHECK(data["rows"][0][column(data, "time_us")].is_null());
-  CHECK(data["rows"][1][column(data, "busbw_GBps")].is_null());
-  CHECK(data["rows"][2][column(data, "seed")] == "18446744073709551615");
-  CHECK(data["rows"][2][column(data, "flows")] == "-9223372036854775808");
-  CHECK(data["rows"][3][column(data, "seed")] == 1);
+  CHECK(column(data, "time_us")[0].is_null());
+  CHECK(column(data, "busbw_GBps")[1].is_null());
+  CHECK(column(data, "seed")[2] == "18446744073709551615");
+  CHECK(column(data, "flows")[2] == "-9223372036854775808");
+  CHECK(column(data, "seed")[3] == 1);
 }
 
 TEST_CASE("the report of an experiment without results says so", "[experiments][report-html]") {
   const nlohmann::json data = data_of(report_html(experiment_of(sweep(3)), {}));
-  CHECK(data["rows"].empty());
+  CHECK(data["table"]["count"] == 0);
   CHECK(data["blocks"].empty());
   CHECK(data["cells"] == 24);
 }

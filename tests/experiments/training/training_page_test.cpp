@@ -3,8 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/version.hpp"
 #include "experiments/training/choice_ranges.hpp"
 #include "experiments/training/sample_part.hpp"
+#include "support/browser.hpp"
 #include "support/catch.hpp"
 
 namespace cclgym {
@@ -40,6 +42,55 @@ TEST_CASE("the page has curves, summaries, choices and regimes", "[experiments][
   CHECK(collective["published"][0]["protocol"] == nlohmann::json({"LL"}));
   CHECK(data["published"].size() > 11);
   CHECK(html == training_html(page, published_regimes()));
+}
+
+TEST_CASE("the page has facts about the run, and marks choices that NCCL cannot make",
+          "[experiments][training-page]") {
+  std::vector<EvaluatedPart> parts{test::sample_part()};
+  parts[0].runs[0].cells[1].not_nccl = "NCCL does not offer it on this machine";
+  const std::vector<LearningCurve> curves{{1, "iteration,calls,cpu_s\n1,100,2.5\n2,200,5\n3,3"},
+                                          {2, "iteration,calls,cpu_s\n1,100,2\n"}};
+  const TrainingPage page{.title = "t",
+                          .curves = curves,
+                          .facts = {{"Machines", "ndv4"}, {"Actions", "stock-nccl"}},
+                          .parts = parts};
+  const nlohmann::json data = data_of(training_html(page, {}));
+  CHECK(
+      data["facts"] ==
+      nlohmann::json::parse(
+          R"([["Machines","ndv4"],["Actions","stock-nccl"],["Steps","200 calls in 2 iterations per )"
+          R"(seed"],["Time","7 CPU seconds, all seeds together"],["Version","cclgym )" +
+          std::string(program_version()) + "\"]]"));
+  const nlohmann::json& points = data["parts"][0]["collectives"][0]["runs"][0]["points"];
+  CHECK(points[0]["nccl"] == "NCCL does not offer it on this machine");
+  CHECK_FALSE(points[1].contains("nccl"));
+  CHECK(data["outcome"][0] == "2 agents were trained.");
+  CHECK(
+      data["outcome"][1].get<std::string>().starts_with("held-out (ndv4), time / the oracle’s: "));
+}
+
+TEST_CASE("the page marks choices where they are seen", "[experiments][training-page]") {
+  SKIP_UNLESS(!test::browser().empty(), "no chromium or google-chrome in PATH");
+  std::vector<EvaluatedPart> parts{test::sample_part()};
+  parts[0].runs[0].cells[1].not_nccl = "NCCL does not offer it on this machine";
+  const TrainingPage page{.title = "t", .facts = {{"Machines", "ndv4"}}, .parts = parts};
+  for (const int width : {1400, 390}) {
+    const nlohmann::json found = test::probe_page(training_html(page, {}), R"(
+      const labels = [...doc.querySelectorAll('.strips .axis')].map(axis =>
+          [...axis.children].map(one => one.getBoundingClientRect()));
+      return {marked: [...doc.querySelectorAll('.strips .not-nccl')].map(one => one.textContent),
+        facts: [...doc.querySelectorAll('.facts dt')].map(one => one.textContent),
+        overlaps: labels.flatMap(boxes => boxes.filter((box, i) =>
+            i > 0 && box.left < boxes[i - 1].right)).length,
+        wide: doc.documentElement.scrollWidth};
+    )",
+                                                  width);
+    REQUIRE(found["marked"].size() > 0);
+    CHECK(found["marked"][0].get<std::string>().starts_with("† "));
+    CHECK(found["facts"][0] == "Machines");
+    CHECK(found["overlaps"] == 0);
+    CHECK(found["wide"] <= width);
+  }
 }
 
 TEST_CASE("the page is self-contained, and names cannot break out",
