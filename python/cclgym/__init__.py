@@ -13,7 +13,8 @@ it is one number per knob (MultiDiscrete). If Gymnasium is installed, environmen
 """
 
 from cclgym import spaces
-from cclgym._core import InvalidAction, InvalidMask, ResetNeeded, UserError
+from cclgym._core import (InvalidAction, InvalidMask, ResetNeeded, SimulationStalled, UserError,
+                          __version__)
 from cclgym._core import environments, wrappers
 from cclgym.environment import Environment, make, sample_legal_action
 from cclgym.vector import VectorEnvironment, make_vec
@@ -23,8 +24,10 @@ __all__ = [
     "InvalidAction",
     "InvalidMask",
     "ResetNeeded",
+    "SimulationStalled",
     "UserError",
     "VectorEnvironment",
+    "__version__",
     "environments",
     "make",
     "make_vec",

@@ -1,11 +1,12 @@
 """One environment."""
 
-import json
-import warnings
+from copy import deepcopy as copy_of
 
 import numpy as np
 
 from cclgym import _core, spaces
+from cclgym.arguments import (all_wrappers, call, checked_seed, refuse_render_mode, refuse_unknown,
+                              to_json, warn_of)
 
 try:
     from gymnasium import Env as _Base
@@ -44,36 +45,14 @@ except ImportError:
             return False
 
 
-def to_json(value):
-    """JSON from which the extension module reads options; None stays None."""
-    return None if value is None else json.dumps(value)
-
-
-def warn_of(core):
-    """Issues the caveats of an environment's options as Python warnings."""
-    for text in core.warnings:
-        warnings.warn(text, UserWarning, stacklevel=4)
-
-
-def checked_seed(seed):
-    if seed is None:
-        return None
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or not 0 <= seed < 2**64:
-        raise ValueError(f"the seed is {seed!r}; expected a whole number from 0 to 2**64 - 1")
-    return int(seed)
-
-
-def all_wrappers(wrappers, flat):
-    """The requested wrappers, around FlatActions if actions are flat."""
-    wrappers = list(wrappers or [])
-    return ["FlatActions"] + wrappers if flat else wrappers
-
-
 def info_dict(names, values):
     """The dict info, without numbers that do not apply (NaN); "a.b" is key b of dict a."""
     info = {}
     for name, value in zip(names, values):
         if value == value:
+            if "." not in name:
+                info[name] = value
+                continue
             *outer, key = name.split(".")
             at = info
             for part in outer:
@@ -92,6 +71,10 @@ class Environment(_Base):
         that the next call overwrites.
     flat: True if an action is one number, of a Discrete over all actions that are legal in some
         state; otherwise, an action has one number per knob.
+    render_mode: None, or "ansi": `render()` returns a line about the last step.
+
+    `copy.deepcopy` and `pickle` copy the environment with its state: what follows has the same bits
+    as without. The copy repeats all that was done since the last reset with a seed (docs/gym.md).
 
     `info["action_mask"]`, if the environment has one, is the argument of `action_space.sample`;
     `action_masks()` is the same as one array of bool. For flat actions it is exact. For others it
@@ -99,31 +82,41 @@ class Environment(_Base):
     `conditional_mask` gives the exact mask after the first numbers of an action.
     """
 
-    metadata = {"render_modes": []}
+    metadata = {"render_modes": ["ansi"]}
 
     def __init__(self, name, options=None, wrappers=None, copy=True, render_mode=None, flat=True):
-        if render_mode is not None:
-            raise ValueError(f"render_mode is {render_mode!r}; expected None, because {name} has no "
-                             "render modes")
+        refuse_render_mode(render_mode, self.metadata["render_modes"])
         self.name = name
-        self.render_mode = None
+        self.render_mode = render_mode
         self._copy = copy
-        self._core, self._observation, self._mask, self._info = _core.make(
-            name, to_json(options), to_json(all_wrappers(wrappers, flat))
-        )
+        self._made_of = (name, to_json(options), to_json(all_wrappers(wrappers, flat)))
+        self._take(call(_core.make, *self._made_of, doing=f"preparing {name}"))
         warn_of(self._core)
         self.observation_space = spaces.build(self._core.observation_space)
         self.action_space = spaces.build(self._core.action_space)
+        self._last = None  # action and reward of the last step, for render()
+
+    def _take(self, made):
+        """Sets the attributes that hold the environment in C++ and views of its buffers."""
+        self._core, self._observation, self._mask, self._info = made
+        self._info_names = list(self._core.info_names)
+        self._has_mask = self._core.has_action_mask
 
     def reset(self, *, seed=None, options=None):
         seed = checked_seed(seed)
         super().reset(seed=seed)
-        self._core.reset(seed, to_json(options))
+        call(self._core.reset, seed, to_json(options), doing=None)
+        self._last = None
         return self._results()
 
     def step(self, action):
-        flat = spaces.flatten_actions(self.action_space, action)
-        reward, terminated, truncated = self._core.step(flat)
+        if type(action) is np.int64 and type(self.action_space) is spaces.LegalDiscrete:
+            reward, terminated, truncated = self._core.step_number(action)
+        else:
+            flat = spaces.flatten_actions(self.action_space, action)
+            reward, terminated, truncated = self._core.step(flat)
+        if self.render_mode is not None:
+            self._last = (action, reward)
         observation, info = self._results()
         return observation, reward, terminated, truncated, info
 
@@ -145,22 +138,61 @@ class Environment(_Base):
         return self._core.describe_action(spaces.flatten_actions(self.action_space, action))
 
     def render(self):
-        return None
+        """With render_mode "ansi", a line about the last step: the action in words, the reward, and
+        the numbers of info."""
+        if self.render_mode is None:
+            return None
+        numbers = ", ".join(
+            f"{name} {value:.6g}" for name, value in zip(self._info_names, self._info.tolist())
+            if value == value)
+        if self._last is None:
+            return f"{self.name}: {numbers or 'no step since the last reset'}"
+        action, reward = self._last
+        return f"{self.name}: {self.describe_action(action)}: reward {reward:.6g}, {numbers}"
+
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        for name in ("_core", "_observation", "_mask", "_info"):
+            del state[name]
+        state["_snapshot"] = self._core.snapshot()
+        return state
+
+    def __setstate__(self, state):
+        snapshot = state.pop("_snapshot")
+        self.__dict__.update(state)
+        self._take(_core.make(*self._made_of))
+        self._core.restore(snapshot)
+
+    def __deepcopy__(self, memo):
+        other = twin_of(self, memo)
+        other._take(self._core.twin())
+        return other
 
     def __repr__(self):
         return f"<cclgym.Environment {self.name}>"
 
     def _results(self):
         observation = self._observation.copy() if self._copy else self._observation
-        info = info_dict(self._core.info_names, self._info.tolist())
-        if self._core.has_action_mask:
+        info = info_dict(self._info_names, self._info.tolist())
+        if self._has_mask:
             mask = self._mask.copy() if self._copy else self._mask
             info["action_mask"] = spaces.unflatten_mask(self.action_space, mask)
         return spaces.unflatten(self.observation_space, observation), info
 
 
-def make(name, options=None, wrappers=None, copy=True, render_mode=None, flat=True):
+def twin_of(env, memo):
+    """A deep copy of an environment's attributes, without those that refer to C++."""
+    other = type(env).__new__(type(env))
+    memo[id(env)] = other
+    for name, value in env.__dict__.items():
+        if name not in ("_core", "_observation", "_mask", "_info", "_views"):
+            other.__dict__[name] = copy_of(value, memo)
+    return other
+
+
+def make(name, options=None, wrappers=None, copy=True, render_mode=None, flat=True, **unknown):
     """The environment `name`; see class Environment and `cclgym.environments()`."""
+    refuse_unknown("make", unknown, make)
     return Environment(name, options, wrappers, copy, render_mode, flat)
 
 
