@@ -29,6 +29,7 @@ PYBIND11_MODULE(_core, module) {
   using namespace cclgym::bindings;
   module.doc() = "cclgym in C++; use package cclgym";
   module.attr("__version__") = CCLGYM_VERSION;
+  py::register_exception<WorkLost>(module, "WorkLost", PyExc_RuntimeError);
   // The last exception registered is tried first.
   py::register_exception<UserError>(module, "UserError", PyExc_ValueError);
   py::register_exception<SimulationStalled>(module, "SimulationStalled", PyExc_RuntimeError);
@@ -40,4 +41,7 @@ PYBIND11_MODULE(_core, module) {
   module.def("unknown_name", &unknown_name_message);
   bind_environments(module);
   bind_masks(module);
+  bind_simulations(module);
+  bind_programs(module);
+  bind_batches(module);
 }

@@ -60,7 +60,7 @@ def path_at(text, column):
     return "".join(f"[{part!r}]" for part in stack if part != "")
 
 
-_PLACE = re.compile(r"^(options|wrappers|experiment):1:(\d+): ")
+_PLACE = re.compile(r"^(options|wrappers|experiment|fabric|call):1:(\d+): ")
 
 
 def located(error, texts):

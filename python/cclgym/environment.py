@@ -1,6 +1,11 @@
 """One environment."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from copy import deepcopy as copy_of
+
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -9,13 +14,13 @@ from cclgym.arguments import (all_wrappers, call, checked_seed, refuse_render_mo
                               to_json, warn_of)
 
 try:
-    from gymnasium import Env as _Base
+    from gymnasium import Env as _Base  # type: ignore
 except ImportError:
 
-    class _Base:
+    class _Base:  # type: ignore
         """The part of `gymnasium.Env` on which environments here rely."""
 
-        metadata = {"render_modes": []}
+        metadata: dict[str, Any] = {"render_modes": []}
         spec = None
         render_mode = None
         _np_random = None
@@ -84,7 +89,9 @@ class Environment(_Base):
 
     metadata = {"render_modes": ["ansi"]}
 
-    def __init__(self, name, options=None, wrappers=None, copy=True, render_mode=None, flat=True):
+    def __init__(self, name: str, options: Mapping[str, Any] | None = None,
+                 wrappers: Sequence[str | Mapping[str, Any]] | None = None, copy: bool = True,
+                 render_mode: str | None = None, flat: bool = True) -> None:
         refuse_render_mode(render_mode, self.metadata["render_modes"])
         self.name = name
         self.render_mode = render_mode
@@ -94,7 +101,7 @@ class Environment(_Base):
         warn_of(self._core)
         self.observation_space = spaces.build(self._core.observation_space)
         self.action_space = spaces.build(self._core.action_space)
-        self._last = None  # action and reward of the last step, for render()
+        self._last: tuple[Any, float] | None = None  # action and reward of the last step, to render
 
     def _take(self, made):
         """Sets the attributes that hold the environment in C++ and views of its buffers."""
@@ -102,14 +109,15 @@ class Environment(_Base):
         self._info_names = list(self._core.info_names)
         self._has_mask = self._core.has_action_mask
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: int | None = None,
+              options: Mapping[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         seed = checked_seed(seed)
         super().reset(seed=seed)
         call(self._core.reset, seed, to_json(options), doing=None)
         self._last = None
         return self._results()
 
-    def step(self, action):
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if type(action) is np.int64 and type(self.action_space) is spaces.LegalDiscrete:
             reward, terminated, truncated = self._core.step_number(action)
         else:
@@ -120,24 +128,24 @@ class Environment(_Base):
         observation, info = self._results()
         return observation, reward, terminated, truncated, info
 
-    def action_masks(self):
+    def action_masks(self) -> np.ndarray:
         """All dimensions' masks concatenated, as sb3-contrib's MaskablePPO expects them."""
         return self._mask.astype(bool)
 
-    def conditional_mask(self, prefix):
+    def conditional_mask(self, prefix: Any) -> np.ndarray:
         """Mask of the next integer of an action after the integers `prefix`: n zeros and ones."""
         return self._core.conditional_mask(np.asarray(prefix, np.int64).reshape(-1))
 
-    def sample_legal_action(self):
+    def sample_legal_action(self) -> Any:
         """A currently legal action, drawn from the stream of `action_space`: uniform among flat
         actions; otherwise number by number, each uniform given the previous ones."""
         return spaces.sample_legal(self.action_space, self.conditional_mask)
 
-    def describe_action(self, action):
+    def describe_action(self, action: Any) -> str:
         """An action of the action space in words: "ring LL128 channels=8"."""
         return self._core.describe_action(spaces.flatten_actions(self.action_space, action))
 
-    def render(self):
+    def render(self) -> str | None:
         """With render_mode "ansi", a line about the last step: the action in words, the reward, and
         the numbers of info."""
         if self.render_mode is None:
@@ -190,13 +198,15 @@ def twin_of(env, memo):
     return other
 
 
-def make(name, options=None, wrappers=None, copy=True, render_mode=None, flat=True, **unknown):
+def make(name: str, options: Mapping[str, Any] | None = None,
+         wrappers: Sequence[str | Mapping[str, Any]] | None = None, copy: bool = True,
+         render_mode: str | None = None, flat: bool = True, **unknown: NoReturn) -> Environment:
     """The environment `name`; see class Environment and `cclgym.environments()`."""
     refuse_unknown("make", unknown, make)
     return Environment(name, options, wrappers, copy, render_mode, flat)
 
 
-def sample_legal_action(env):
+def sample_legal_action(env: Any) -> Any:
     """A currently legal action of a cclgym environment, which may be inside Python wrappers; for a
     vector of environments, one action per environment. Raises TypeError for other environments."""
     inner = env.unwrapped

@@ -3,6 +3,8 @@
 For the same seed, the samples of this module's spaces differ from those of Gymnasium's.
 """
 
+# mypy: ignore-errors
+
 import itertools
 
 import numpy as np

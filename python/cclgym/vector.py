@@ -1,5 +1,10 @@
 """Environments side by side."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
 import numpy as np
 
 from cclgym import _core, spaces
@@ -8,13 +13,13 @@ from cclgym.arguments import (all_wrappers, call, checked_seed, refuse_render_mo
 from cclgym.environment import twin_of
 
 try:
-    from gymnasium.vector import VectorEnv as _Base
+    from gymnasium.vector import VectorEnv as _Base  # type: ignore
 except ImportError:
 
-    class _Base:
+    class _Base:  # type: ignore
         """The part of `gymnasium.vector.VectorEnv` on which environments here rely."""
 
-        metadata = {}
+        metadata: dict[str, Any] = {}
         spec = None
         render_mode = None
         closed = False
@@ -28,11 +33,11 @@ except ImportError:
 
 
 try:
-    from gymnasium.vector import AutoresetMode
+    from gymnasium.vector import AutoresetMode  # type: ignore
 except ImportError:
     import enum
 
-    class AutoresetMode(enum.Enum):
+    class AutoresetMode(enum.Enum):  # type: ignore
         """Time at which an environment whose episode has ended starts the next one."""
 
         NEXT_STEP = "NextStep"
@@ -56,8 +61,10 @@ class VectorEnvironment(_Base):
     (num_envs, bytes of a mask); other infos are arrays with their masks, as in Gymnasium.
     """
 
-    def __init__(self, name, num_envs=1, options=None, wrappers=None, copy=True, render_mode=None,
-                 flat=True, workers=0, autoreset_mode="NextStep"):
+    def __init__(self, name: str, num_envs: int = 1, options: Mapping[str, Any] | None = None,
+                 wrappers: Sequence[str | Mapping[str, Any]] | None = None, copy: bool = True,
+                 render_mode: str | None = None, flat: bool = True, workers: int = 0,
+                 autoreset_mode: str | AutoresetMode = "NextStep") -> None:
         refuse_render_mode(render_mode, ["ansi"])
         for what, count, least in (("num_envs", num_envs, 1), ("workers", workers, 0)):
             if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < least:
@@ -80,7 +87,8 @@ class VectorEnvironment(_Base):
         self.observation_space = spaces.batch(self.single_observation_space, num_envs)
         self.action_space = spaces.batch(self.single_action_space, num_envs)
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: int | Sequence[int | None] | None = None,
+              options: Mapping[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Resets all environments, or those in options["reset_mask"]. The seed of environment i is
         seed + i, or seed[i]."""
         if seed is None or isinstance(seed, (int, np.integer)):
@@ -103,7 +111,7 @@ class VectorEnvironment(_Base):
             self._core.reset_some(reset_mask.tolist(), seeds, to_json(options or None))
         return self._observations("observations"), self._infos("infos", "action_masks")
 
-    def step(self, actions):
+    def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         flat = spaces.flatten_actions(self.action_space, actions, self.num_envs)
         self._core.step(flat)
         if self.render_mode is not None:
@@ -120,7 +128,7 @@ class VectorEnvironment(_Base):
             infos,
         )
 
-    def action_masks(self):
+    def action_masks(self) -> np.ndarray:
         """All masks as an array of bool with shape (num_envs, bytes of a mask)."""
         return self._views["action_masks"].astype(bool)
 
@@ -128,7 +136,7 @@ class VectorEnvironment(_Base):
         """Mask of the next integer of one environment's action after `prefix`."""
         return self._core.conditional_mask(environment, np.asarray(prefix, np.int64).reshape(-1))
 
-    def sample_legal_action(self):
+    def sample_legal_action(self) -> np.ndarray:
         """One currently legal action per environment; see Environment."""
         return np.stack([
             spaces.sample_legal(self.single_action_space,
@@ -140,7 +148,7 @@ class VectorEnvironment(_Base):
         """An action of `single_action_space` in words."""
         return self._core.describe_action(spaces.flatten_actions(self.single_action_space, action))
 
-    def render(self):
+    def render(self) -> tuple[str, ...] | None:
         """With render_mode "ansi", a tuple of lines; see Environment."""
         if self.render_mode is None:
             return None
@@ -214,8 +222,11 @@ class VectorEnvironment(_Base):
         infos["_final_info"] = finished.copy()
 
 
-def make_vec(name, num_envs=1, options=None, wrappers=None, copy=True, render_mode=None, flat=True,
-             workers=0, autoreset_mode="NextStep", **unknown):
+def make_vec(name: str, num_envs: int = 1, options: Mapping[str, Any] | None = None,
+             wrappers: Sequence[str | Mapping[str, Any]] | None = None, copy: bool = True,
+             render_mode: str | None = None, flat: bool = True, workers: int = 0,
+             autoreset_mode: str | AutoresetMode = "NextStep",
+             **unknown: NoReturn) -> VectorEnvironment:
     """`num_envs` environments `name`: the arguments of make, and those of class VectorEnvironment."""
     refuse_unknown("make_vec", unknown, make_vec)
     return VectorEnvironment(name, num_envs, options, wrappers, copy, render_mode, flat, workers,
