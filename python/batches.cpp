@@ -48,9 +48,10 @@ Swept sweep(const std::string& source, const std::optional<std::string>& text,
     const OptionSpec& spec = experiment_option("engine");
     experiment.engine = spec.choices[read_choice(*engine, spec, {"engine", 0, 0})];
   }
-  const RunOptions options{.folder = folder.value_or(default_run_folder(experiment)),
-                           .fresh = fresh,
-                           .advice = "choose another folder with out, or start over with fresh=True"};
+  const RunOptions options{
+      .folder = folder.value_or(default_run_folder(experiment)),
+      .fresh = fresh,
+      .advice = "choose another folder with out, or start over with fresh=True"};
   const std::size_t all = experiment.cells.size();
   run_experiment(experiment, options,
                  {.on_start = [&](std::size_t found, bool) { between_cells(progress, found, all); },
@@ -84,9 +85,8 @@ CellFilter filter_of(const std::optional<std::string>& fabric,
 py::dict compare_measured(const std::string& path, const std::optional<std::string>& fabric,
                           const std::optional<std::string>& cost_model,
                           const std::vector<std::string>& systems,
-                          const std::vector<std::string>& collectives,
-                          std::optional<int> max_ranks, const std::optional<std::string>& nccl,
-                          const Progress& progress) {
+                          const std::vector<std::string>& collectives, std::optional<int> max_ranks,
+                          const std::optional<std::string>& nccl, const Progress& progress) {
   std::optional<py::gil_scoped_release> release(std::in_place);
   const CellFilter filter = filter_of(fabric, systems, collectives, max_ranks, nccl);
   MeasuredFileContext context{.nccl_version = nccl};
@@ -120,13 +120,13 @@ py::dict compare_measured(const std::string& path, const std::optional<std::stri
 }  // namespace
 
 void bind_batches(py::module_& module) {
-  module.def("sweep", [](const std::string& source, const std::optional<std::string>& text,
-                         const std::optional<std::string>& engine,
-                         const std::optional<std::string>& folder, bool fresh,
-                         const Progress& progress) {
-    const Swept swept = sweep(source, text, engine, folder, fresh, progress);
-    return py::make_tuple(swept.folder, swept.warnings, swept.left_out);
-  });
+  module.def("sweep",
+             [](const std::string& source, const std::optional<std::string>& text,
+                const std::optional<std::string>& engine, const std::optional<std::string>& folder,
+                bool fresh, const Progress& progress) {
+               const Swept swept = sweep(source, text, engine, folder, fresh, progress);
+               return py::make_tuple(swept.folder, swept.warnings, swept.left_out);
+             });
   module.def("report", &report);
   module.def("compare", &compare_measured);
 }

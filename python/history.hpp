@@ -1,5 +1,5 @@
-// What was done with an environment since its state was last determined by seeds: enough to make
-// another environment with the same state.
+// The resets and actions of an environment since its state was last determined by seeds: enough to
+// make another environment with the same state.
 #pragma once
 
 #include <cstdint>

@@ -44,4 +44,5 @@ PYBIND11_MODULE(_core, module) {
   bind_simulations(module);
   bind_programs(module);
   bind_batches(module);
+  bind_policies(module);
 }

@@ -177,7 +177,8 @@ void bind_programs(py::module_& module) {
       .def("operations",
            [](const Program& self) {
              std::vector<std::string> lines;
-             for (const Operation& operation : self.operations) lines.push_back(describe(operation));
+             for (const Operation& operation : self.operations)
+               lines.push_back(describe(operation));
              return lines;
            })
       .def("problems", [](const Program& self) { return verify(self).problems; })
@@ -186,7 +187,8 @@ void bind_programs(py::module_& module) {
       .def_property_readonly("name", [](const Compiled& self) { return self.program->name; })
       .def_property_readonly("ranks",
                              [](const Compiled& self) { return self.program->contract.ranks(); })
-      .def_property_readonly("channels", [](const Compiled& self) { return self.program->channels; })
+      .def_property_readonly("channels",
+                             [](const Compiled& self) { return self.program->channels; })
       .def_property_readonly("thread_blocks",
                              [](const Compiled& self) { return self.program->thread_blocks(); })
       .def_property_readonly("instructions",
@@ -197,11 +199,12 @@ void bind_programs(py::module_& module) {
            [](const Compiled& self, int interleavings, std::uint64_t seed, int slots) {
              return problems_executing(*self.program, interleavings, seed, slots);
            })
-      .def("xml", [](const Compiled& self, const std::string& protocol,
-                     const std::string& dialect) { return xml_of(*self.program, protocol, dialect); });
+      .def("xml",
+           [](const Compiled& self, const std::string& protocol, const std::string& dialect) {
+             return xml_of(*self.program, protocol, dialect);
+           });
   module.def("read_program", [](const std::string& path) {
-    return Compiled{
-        std::make_shared<const ThreadBlockProgram>(read_msccl_xml_file(path).program)};
+    return Compiled{std::make_shared<const ThreadBlockProgram>(read_msccl_xml_file(path).program)};
   });
 }
 

@@ -56,11 +56,10 @@ py::list links_of(const Fabric& fabric) {
     const auto name = [&](NodeId node) {
       return fabric.nodes()[static_cast<std::size_t>(node)].name;
     };
-    links.append(py::dict(py::arg("source") = name(link.source),
-                          py::arg("target") = name(link.target),
-                          py::arg("kind") = std::string(to_string(link.kind)),
-                          py::arg("latency_s") = link.latency_s,
-                          py::arg("capacity_Bps") = link.capacity_Bps()));
+    links.append(py::dict(
+        py::arg("source") = name(link.source), py::arg("target") = name(link.target),
+        py::arg("kind") = std::string(to_string(link.kind)), py::arg("latency_s") = link.latency_s,
+        py::arg("capacity_Bps") = link.capacity_Bps()));
   }
   return links;
 }
@@ -163,12 +162,11 @@ CallInput read_call(const YamlValue& mapping, const PythonFabric& fabric, const 
     config.protocol =
         read_protocol(value("protocol").is_null() ? "Simple" : value("protocol").as_text(),
                       value("protocol").location());
-    config.threads =
-        static_cast<int>(read_integer(value("threads"), call_option("threads")));
+    config.threads = static_cast<int>(read_integer(value("threads"), call_option("threads")));
     const auto text = [&](const char* key) { return value(key).as_text(); };
-    config = with_tiles(
-        model, config, read_tile(text("tile"), call_option("tile"), value("tile").location()),
-        read_slots(text("slots"), call_option("slots"), value("slots").location()));
+    config = with_tiles(model, config,
+                        read_tile(text("tile"), call_option("tile"), value("tile").location()),
+                        read_slots(text("slots"), call_option("slots"), value("slots").location()));
     check_bytes(mapping, input.call, *fabric.fabric);
     return input;
   }
@@ -207,26 +205,23 @@ CallInput read_call(const YamlValue& mapping, const PythonFabric& fabric, const 
   return input;
 }
 
-py::dict as_dict(const SimulationRecord& record, const Simulator& simulator,
-                 const CallInput& input, const std::string& warning) {
+py::dict as_dict(const SimulationRecord& record, const Simulator& simulator, const CallInput& input,
+                 const std::string& warning) {
   const Result& result = record.result;
-  py::dict all(py::arg("fabric") = simulator.fabric().name(),
-               py::arg("ranks") = simulator.fabric().ranks(),
-               py::arg("collective") = std::string(to_string(record.call.collective)),
-               py::arg("algorithm") = input.tuner.empty() ? record.config.algorithm : input.tuner,
-               py::arg("program") = record.config.algorithm,
-               py::arg("protocol") = std::string(to_string(record.config.protocol)),
-               py::arg("channels") = record.config.channels,
-               py::arg("instances") = record.config.instances,
-               py::arg("threads") = record.config.threads,
-               py::arg("size_bytes") = record.call.bytes,
-               py::arg("cost_model") = simulator.cost_model().name,
-               py::arg("noise") = simulator.noise().name,
-               py::arg("engine") = std::string(simulator.engine_name()),
-               py::arg("time_s") = result.time_s, py::arg("algbw_Bps") = result.algbw_Bps,
-               py::arg("busbw_Bps") = result.busbw_Bps, py::arg("steps") = result.steps,
-               py::arg("flows") = result.flows, py::arg("rank_time_s") = result.rank_time_s,
-               py::arg("warning") = warning);
+  py::dict all(
+      py::arg("fabric") = simulator.fabric().name(), py::arg("ranks") = simulator.fabric().ranks(),
+      py::arg("collective") = std::string(to_string(record.call.collective)),
+      py::arg("algorithm") = input.tuner.empty() ? record.config.algorithm : input.tuner,
+      py::arg("program") = record.config.algorithm,
+      py::arg("protocol") = std::string(to_string(record.config.protocol)),
+      py::arg("channels") = record.config.channels, py::arg("instances") = record.config.instances,
+      py::arg("threads") = record.config.threads, py::arg("size_bytes") = record.call.bytes,
+      py::arg("cost_model") = simulator.cost_model().name,
+      py::arg("noise") = simulator.noise().name,
+      py::arg("engine") = std::string(simulator.engine_name()), py::arg("time_s") = result.time_s,
+      py::arg("algbw_Bps") = result.algbw_Bps, py::arg("busbw_Bps") = result.busbw_Bps,
+      py::arg("steps") = result.steps, py::arg("flows") = result.flows,
+      py::arg("rank_time_s") = result.rank_time_s, py::arg("warning") = warning);
   py::list links;
   if (record.dated()) {
     const std::vector<LinkUse> uses = link_use(record, false);
@@ -243,8 +238,7 @@ py::dict as_dict(const SimulationRecord& record, const Simulator& simulator,
 }
 
 py::dict simulate_call(const PythonFabric& fabric, const std::string& json,
-                       const std::optional<Compiled>& compiled,
-                       const std::string& cost_model,
+                       const std::optional<Compiled>& compiled, const std::string& cost_model,
                        const std::string& engine, const std::string& noise, std::uint64_t seed,
                        const std::optional<std::string>& timeline) {
   const std::shared_ptr<const ThreadBlockProgram> program = compiled ? compiled->program : nullptr;

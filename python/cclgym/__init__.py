@@ -18,6 +18,7 @@ from cclgym._core import (InvalidAction, InvalidMask, ResetNeeded, SimulationSta
 from cclgym._core import environments, fabrics, wrappers
 from cclgym.batch import Comparison, Sweep, Table, compare, report, sweep
 from cclgym.environment import Environment, make, sample_legal_action
+from cclgym.policy import Policy
 from cclgym.program import Compiled, Program, read_program
 from cclgym.simulation import Fabric, Simulation, simulate
 from cclgym.vector import VectorEnvironment, make_vec
@@ -29,6 +30,7 @@ __all__ = [
     "Fabric",
     "InvalidAction",
     "InvalidMask",
+    "Policy",
     "Program",
     "ResetNeeded",
     "Simulation",

@@ -28,3 +28,4 @@ read_program: Any
 sweep: Any
 report: Any
 compare: Any
+policy: Any

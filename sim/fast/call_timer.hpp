@@ -178,7 +178,7 @@ class CallTimer {
   std::shared_ptr<const CallSite> site_;
   std::shared_ptr<TimeCache> cache_;
   std::shared_ptr<CallTimerPool> pool_;  ///< timers that simulate instead of this one; may be null
-  std::vector<Bound> bound_;  ///< by binding; created on first use
+  std::vector<Bound> bound_;             ///< by binding; created on first use
   Timing timing_;
   std::unique_ptr<Engine> engine_;                         ///< engine for the quotients
   std::unordered_map<TimeKey, Known, TimeKeyHash> known_;  ///< by keys without size and moment
