@@ -112,6 +112,19 @@ def torchscript():
         seen.add((rules, *action.tolist()))
         observation = env.step(action)[0]  # raises if the action is not legal
     assert len({one[0] for one in seen}) == 2
+    # Observations of no machine, for which the likeliest levels of all are often illegal.
+    random, refused = np.random.default_rng(1), 0
+    stream, free, (h, c) = plain.stream(), plain.stream(), script.initial_state(1)
+    for _ in range(300):
+        strange = random.normal(0, 3, len(observation)).astype(np.float32)
+        action, unbound = stream.decide(strange, rules), free.decide(strange)
+        with torch.no_grad():
+            levels, h, c = script.decide(torch.as_tensor(strange)[None], h, c, script.rules[rules])
+        assert levels[0].tolist() == action.tolist(), (levels, action)
+        legal = script.rules[rules].tolist()
+        assert action.tolist() in legal
+        refused += unbound.tolist() not in legal
+    assert refused > 0
     # Without rules, the logits agree, too.
     allowed = np.ones(sum(map(len, plain.knobs.values())), np.uint8)
     free, (h, c) = plain.stream(), script.initial_state(1)
