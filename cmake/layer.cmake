@@ -93,7 +93,7 @@ function(cclgym_layer name)
     target_include_directories(${part} PUBLIC ${include_dir})
     target_link_libraries(${part} PUBLIC ${LAYER_LINKS} PRIVATE cclgym_flags ${LAYER_PRIVATE_LINKS})
     if(CCLGYM_PYTHON)
-      # The layers become part of a shared library (env/python).
+      # The layers become part of a shared library (python/).
       cclgym_position_independent(${part})
     endif()
     if(NOT part STREQUAL cclgym_${name})

@@ -1,4 +1,4 @@
-# The Python package (env/python): on if pybind11 is found, off under sanitizers, whose libraries Python
+# The Python package (python/): on if pybind11 is found, off under sanitizers, whose libraries Python
 # would have to load first. The interpreter is the system's, for which apt installs pybind11 and numpy;
 # -DPython_EXECUTABLE=… selects another one.
 set(python_found OFF)

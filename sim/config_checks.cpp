@@ -103,6 +103,12 @@ std::string check_nics(const CostTraits& traits, const Fabric& fabric) {
 
 std::string check_resident(const AlgorithmLibrary& library, const Call& call, const Config& config,
                            const Fabric& fabric, const CostModel& cost_model) {
+  KnownBlocks known;
+  return check_resident(library, call, config, fabric, cost_model, known);
+}
+
+std::string check_resident(const AlgorithmLibrary& library, const Call& call, const Config& config,
+                           const Fabric& fabric, const CostModel& cost_model, KnownBlocks& known) {
   const AlgorithmEntry& algorithm = library.at(config.algorithm);
   if (std::string reason = check_switches(algorithm, fabric); !reason.empty()) return reason;
   if (const std::string reason = check_nics(algorithm.traits, fabric); !reason.empty()) {
@@ -115,15 +121,20 @@ std::string check_resident(const AlgorithmLibrary& library, const Call& call, co
   const bool nccl = algorithm.traits.runtime == Runtime::Nccl;
   // Number of blocks if they join the chunks that they pass on; otherwise there are half to twice
   // as many.
-  const std::int64_t joined = std::int64_t{config.instances} *
-                              (nccl ? config.channels : thread_blocks_per_gpu(algorithm, request));
+  if (!nccl && !known.joined) known.joined = thread_blocks_per_gpu(algorithm, request);
+  const std::int64_t joined =
+      std::int64_t{config.instances} * (nccl ? config.channels : *known.joined);
   const bool exact = nccl || algorithm.fixed();
   if ((exact ? 1 : 2) * joined <= limit) return {};
   std::int64_t needed = exact ? joined : (joined + 1) / 2;
   const bool at_least = !exact && needed > limit;
   if (!at_least && !exact) {
-    request.rings = logical_rings(fabric);
-    needed = compile(trace_algorithm(algorithm, request), request.compile).most_resident_blocks();
+    if (!known.compiled) {
+      request.rings = logical_rings(fabric);
+      known.compiled =
+          compile(trace_algorithm(algorithm, request), request.compile).most_resident_blocks();
+    }
+    needed = *known.compiled;
     if (needed <= limit) return {};
   }
   return fmt::format(

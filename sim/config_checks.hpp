@@ -1,6 +1,9 @@
 // Checks of calls and configurations that the simulator shares with config_checks.cpp.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "collectives/library/algorithm_library.hpp"
@@ -22,5 +25,17 @@ void require_resident(const ProgramOutline& program, const CostModel& model, int
                                           const Config& config, const Fabric& fabric,
                                           const CostModel& model,
                                           const std::vector<std::vector<int>>& rings);
+
+/// Thread blocks of a program on a GPU, which take long to count.
+struct KnownBlocks {
+  std::optional<std::int64_t> joined{};    ///< result of thread_blocks_per_gpu, for one instance
+  std::optional<std::int64_t> compiled{};  ///< blocks as the configuration compiles it
+};
+/// As check_resident() in sim/simulator.hpp, for several configurations of one program on the same
+/// channels that differ in threads, or in protocols with several slots: counts only what is not
+/// known yet.
+[[nodiscard]] std::string check_resident(const AlgorithmLibrary& library, const Call& call,
+                                         const Config& config, const Fabric& fabric,
+                                         const CostModel& cost_model, KnownBlocks& known);
 
 }  // namespace cclgym

@@ -188,7 +188,10 @@ std::shared_ptr<const TuningSetup> with_tuners(const std::shared_ptr<const Tunin
   auto extended = std::make_shared<TuningSetup>(*setup);
   extended->site = with_programs(setup->site, options);
   // Times are known by the index of a program, so another library has a cache of its own.
-  if (extended->site != setup->site) extended->cache = std::make_shared<TimeCache>(kOwnCache);
+  if (extended->site != setup->site) {
+    extended->cache = std::make_shared<TimeCache>(kOwnCache);
+    extended->timers = std::make_shared<CallTimerPool>(extended->site, extended->cache);
+  }
   if (setup->nic_counters) extended->nic_counters = std::make_shared<NicCounters>(extended->site);
   extended->actions = std::make_shared<const TuningActions>(extended->site, options);
   extended->flat_actions = std::make_shared<const FlatTuningActions>(*extended->actions);

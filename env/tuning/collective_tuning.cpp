@@ -95,7 +95,7 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
                            kEndsStep, kIllegal},
             .reset_options = {regime_option()},
             .refuses_illegal_actions = setup_->refuses_illegal_actions},
-      timer_(setup_->site, setup_->cache),
+      timer_(setup_->site, setup_->cache, setup_->timers),
       oracle_(setup_->actions, timer_, setup_->oracle_table),
       observer_(*setup_, timer_, oracle_),
       reward_(setup_->reward),

@@ -61,6 +61,7 @@ struct TuningSetup {
   /// True if a step refuses an illegal action; false if the default then carries out the call.
   bool refuses_illegal_actions = true;
   std::shared_ptr<TimeCache> cache;
+  std::shared_ptr<CallTimerPool> timers;      ///< simulate for all copies
   std::shared_ptr<OracleTable> oracle_table;  ///< results of the oracles of all copies
 
   /// Finds the best action of every call of a workload with finitely many calls, in every regime

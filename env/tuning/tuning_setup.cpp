@@ -404,6 +404,7 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
   setup->oracle = read_flag(value("oracle"), spec_of("oracle"));
   setup->refuses_illegal_actions = read_choice(value("illegal"), spec_of("illegal")) == 0;
   setup->cache = std::make_shared<TimeCache>(static_cast<std::size_t>(integer("cache")));
+  setup->timers = std::make_shared<CallTimerPool>(site, setup->cache);
   setup->prior = std::make_shared<ActionPrior>(site, setup->actions, setup->fabric);
   setup->oracle_table = std::make_shared<OracleTable>(site, setup->actions, setup->cache);
   return setup;

@@ -87,6 +87,42 @@ CallTimer::CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeC
   }
 }
 
+CallTimer::CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache,
+                     std::shared_ptr<CallTimerPool> pool)
+    : CallTimer(std::move(site), std::move(cache)) {
+  pool_ = std::move(pool);
+}
+
+std::unique_ptr<CallTimer> CallTimerPool::take() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) {
+    ++made_;
+    return std::make_unique<CallTimer>(site_, cache_);
+  }
+  std::unique_ptr<CallTimer> timer = std::move(idle_.back());
+  idle_.pop_back();
+  return timer;
+}
+
+void CallTimerPool::give_back(std::unique_ptr<CallTimer> timer) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(timer));
+}
+
+// A timer whose simulation throws is not given back.
+TimedCall CallTimer::simulate_pooled(const Call& call, const PlainConfig& config,
+                                     std::size_t condition, std::uint16_t moment) {
+  std::unique_ptr<CallTimer> timer = pool_->take();
+  const std::uint64_t quotients = timer->quotients_;
+  const std::uint64_t interpolations = timer->interpolations_;
+  const TimedCall timed = timer->simulate(call, config, condition, moment);
+  ++simulations_;
+  quotients_ += timer->quotients_ - quotients;
+  interpolations_ += timer->interpolations_ - interpolations;
+  pool_->give_back(std::move(timer));
+  return timed;
+}
+
 TimedCall CallTimer::time(const Call& call, const PlainConfig& config, std::size_t condition,
                           std::uint16_t moment) {
   const TimeKey key = key_of(call, config, condition, moment);
@@ -95,7 +131,8 @@ TimedCall CallTimer::time(const Call& call, const PlainConfig& config, std::size
     ++hits_;
     return timed;
   }
-  timed = simulate(call, config, condition, moment);
+  timed = pool_ ? simulate_pooled(call, config, condition, moment)
+                : simulate(call, config, condition, moment);
   cache_->insert(key, timed);
   return timed;
 }

@@ -85,7 +85,10 @@ struct TimeKeyHash {
 };
 using TimeCache = BoundedCache<TimeKey, TimedCall, TimeKeyHash>;
 
-/// Not thread-safe, except for the cache, which timers of the same CallSite and Timing may share.
+class CallTimerPool;
+
+/// Not thread-safe, except for the cache and the pool, which timers of the same CallSite and Timing
+/// may share.
 ///
 /// A time from the cache is bit-identical to a computed one: it is a function of exactly the fields
 /// of the key.
@@ -114,6 +117,10 @@ class CallTimer {
                      Timing timing = Timing::Interpolated);
   CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache,
             Timing timing = Timing::Interpolated);
+  /// Simulates with the timers of a pool, so that programs are compiled only once for all timers
+  /// that share it and take turns.
+  CallTimer(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache,
+            std::shared_ptr<CallTimerPool> pool);
 
   /// Throws UserError if the configuration does not fit the call or the fabric. Does not allocate
   /// if the time is in the cache.
@@ -165,9 +172,13 @@ class CallTimer {
     std::unique_ptr<Simulator> simulator;
     std::size_t condition = 0;
   };
+  [[nodiscard]] TimedCall simulate_pooled(const Call& call, const PlainConfig& config,
+                                          std::size_t condition, std::uint16_t moment);
+
   std::shared_ptr<const CallSite> site_;
   std::shared_ptr<TimeCache> cache_;
-  std::vector<Bound> bound_;  ///< by binding; created on first use
+  std::shared_ptr<CallTimerPool> pool_;  ///< timers that simulate instead of this one; may be null
+  std::vector<Bound> bound_;             ///< by binding; created on first use
   Timing timing_;
   std::unique_ptr<Engine> engine_;                         ///< engine for the quotients
   std::unordered_map<TimeKey, Known, TimeKeyHash> known_;  ///< by keys without size and moment
@@ -176,6 +187,27 @@ class CallTimer {
   std::uint64_t quotients_ = 0;
   std::uint64_t interpolations_ = 0;
   std::uint64_t simulations_ = 0;
+};
+
+/// Timers that others borrow for one simulation: with n threads at most n are made, however many
+/// timers share the pool. What a timer knows (programs, classes of nodes, curves) speeds up later
+/// times but does not change them, so it does not matter which one is borrowed. Thread-safe.
+class CallTimerPool {
+ public:
+  CallTimerPool(std::shared_ptr<const CallSite> site, std::shared_ptr<TimeCache> cache)
+      : site_(std::move(site)), cache_(std::move(cache)) {}
+
+  [[nodiscard]] std::unique_ptr<CallTimer> take();
+  void give_back(std::unique_ptr<CallTimer> timer);
+  /// Number of timers made so far.
+  [[nodiscard]] std::size_t made() const { return made_; }
+
+ private:
+  std::shared_ptr<const CallSite> site_;
+  std::shared_ptr<TimeCache> cache_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<CallTimer>> idle_;
+  std::size_t made_ = 0;
 };
 
 }  // namespace cclgym

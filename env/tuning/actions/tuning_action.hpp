@@ -200,6 +200,7 @@ class TuningActions {
   [[nodiscard]] Legal enumerate(CollectiveKind collective, bool large) const;
   [[nodiscard]] const AlgorithmEntry& entry_of(const TunedProgram& program) const;
   [[nodiscard]] bool has_action(CollectiveKind collective, const TunedProgram& program) const;
+  void add_programs(CollectiveKind collective, Legal& legal) const;
   void add_program(CollectiveKind collective, const TunedProgram& program, Legal& legal) const;
   void add_configurations(CollectiveKind collective, std::uint16_t program, Levels levels,
                           Legal& legal) const;

@@ -1,11 +1,17 @@
 // Enumeration of the legal actions.
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "collectives/library/algorithm_library.hpp"
 #include "core/index.hpp"
+#include "core/parallel.hpp"
+#include "core/tasks/run_tasks.hpp"
 #include "env/tuning/actions/knob_levels.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
+#include "sim/config_checks.hpp"
 #include "sim/lowering/transfer_cost.hpp"
 #include "sim/simulator.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
@@ -18,8 +24,10 @@ namespace {
 // thread blocks is slow, so results are reused: the fewer threads a block has, the more blocks fit.
 class ResidentCheck {
  public:
-  ResidentCheck(const CallSite& site, CollectiveKind collective)
-      : site_(site), call_{.collective = collective, .bytes = 0} {}
+  /// `joined`: KnownBlocks::joined of all instances on these channels; both are set when known.
+  ResidentCheck(const CallSite& site, CollectiveKind collective,
+                std::array<std::optional<std::int64_t>, 2>& joined)
+      : site_(site), call_{.collective = collective, .bytes = 0}, joined_(joined) {}
 
   bool fits(const PlainConfig& plain) {
     const Fabric& fabric = *site_.fabrics.front();
@@ -27,9 +35,13 @@ class ResidentCheck {
     if (limit != 0 && limit <= too_few_) return false;
     if (limit == 0 || limit >= enough_) return true;
     const Config config = full_config(site_.algorithms, plain);
+    const std::size_t one_slot = config.slots == 1 ? 1 : 0;
+    KnownBlocks& known = known_[one_slot];
+    known.joined = joined_[one_slot];
     const bool fit =
         check_config(site_.algorithms, call_, config, fabric.ranks()).empty() &&
-        check_resident(site_.algorithms, call_, config, fabric, site_.cost_model).empty();
+        check_resident(site_.algorithms, call_, config, fabric, site_.cost_model, known).empty();
+    joined_[one_slot] = known.joined;
     (fit ? enough_ : too_few_) = limit;
     return fit;
   }
@@ -37,6 +49,8 @@ class ResidentCheck {
  private:
   const CallSite& site_;
   Call call_;
+  std::array<std::optional<std::int64_t>, 2>& joined_;  ///< the second: with one slot
+  std::array<KnownBlocks, 2> known_;                    ///< the second: with one slot
   int too_few_ = 0;
   int enough_ = std::numeric_limits<int>::max();
 };
@@ -52,12 +66,30 @@ TuningActions::Legal TuningActions::enumerate(CollectiveKind collective, bool la
     levels[at(Knob::Algorithm)] = static_cast<std::int32_t>(tuner);
     if (allowed(Knob::Algorithm, levels[at(Knob::Algorithm)])) add_action(levels, legal);
   }
-  for (const TunedProgram& program : programs_) add_program(collective, program, legal);
+  add_programs(collective, legal);
   add_schedules(collective, legal);
   if (profile_ == ActionProfile::OpenMpi) add_openmpi_programs(collective, legal);
   if (profile_ == ActionProfile::Pccl) add_pccl_plans(collective, large, legal);
   index(legal);
   return legal;
+}
+
+// On a large machine most of the time is spent compiling programs to count their thread blocks,
+// which needs nothing of the other programs.
+void TuningActions::add_programs(CollectiveKind collective, Legal& legal) const {
+  constexpr int kLarge = 32;  // ranks
+  std::vector<Legal> parts(programs_.size());
+  const std::size_t threads = site_->fabrics.front()->ranks() < kLarge ? 1 : usable_cores();
+  for_each_index(programs_.size(), threads, [&](std::size_t i) {
+    parts[i].programs.assign(legal.programs.size(), -1);
+    add_program(collective, programs_[i], parts[i]);
+  });
+  for (const Legal& part : parts) {
+    legal.actions.insert(legal.actions.end(), part.actions.begin(), part.actions.end());
+    for (std::size_t place = 0; place < part.programs.size(); ++place) {
+      if (part.programs[place] >= 0) legal.programs[place] = part.programs[place];
+    }
+  }
 }
 
 void TuningActions::add_program(CollectiveKind collective, const TunedProgram& program,
@@ -116,9 +148,10 @@ void TuningActions::add_configurations(CollectiveKind collective, std::uint16_t 
   const std::size_t instances =
       entry.fixed() ? 0 : (offline && interpreted ? std::size(kInstances) : 1);
   each(Knob::Channels, entry.fixed() ? 0 : std::size(kChannels), [&](std::size_t channels) {
+    std::array<std::optional<std::int64_t>, 2> joined;
     each(Knob::Instances, instances, [&](std::size_t r) {
       if (kChannels[channels] * kInstances[r] > kMostChannels) return;
-      ResidentCheck resident(*site_, collective);
+      ResidentCheck resident(*site_, collective, joined);
       each(Knob::Threads, offline ? std::size(kThreads) : 1, [&](std::size_t) {
         each(Knob::Protocol, kProtocols, [&](std::size_t protocol) {
           if (offer_ && !offer_->has(collective, entry.name, Protocol(protocol))) return;
@@ -169,7 +202,8 @@ void TuningActions::add_openmpi_programs(CollectiveKind collective, Legal& legal
       if (!allowed(Knob::Chunk, levels[at(Knob::Chunk)])) continue;
       const PlainConfig config = config_of(library, levels);
       if (find_openmpi_algorithm(collective, name, config.tile_bytes) == nullptr) continue;
-      if (!ResidentCheck(*site_, collective).fits(config)) continue;
+      std::array<std::optional<std::int64_t>, 2> joined;
+      if (!ResidentCheck(*site_, collective, joined).fits(config)) continue;
       legal.programs[place_of(levels)] = library;
       add_action(levels, legal);
     }

@@ -233,3 +233,36 @@ TEST_CASE("a bounded cache evicts only the least recently used entry", "[env][ca
   none.insert(1, 1);
   CHECK_FALSE(none.find(1, value));
 }
+
+TEST_CASE("timers that take turns share one timer of their pool, and times keep their bits",
+          "[env][call-timer]") {
+  const auto setup =
+      setup_of(std::string("{fabric: ndv4, actions: offline, ") + kAllCollectives + "}");
+  const auto none = std::make_shared<TimeCache>(0);
+  const auto pool = std::make_shared<CallTimerPool>(setup->site, none);
+  CallTimer one(setup->site, none, pool);
+  CallTimer two(setup->site, none, pool);
+  CallTimer alone(setup->site, none);
+  TuningOracle oracle(setup->actions, alone);
+  Random random(3);
+  for (int i = 0; i < 40; ++i) {
+    const Call call = random_call(random, setup->fabric.ranks, 26);
+    const PlainConfig config =
+        oracle.config(call, random_action(random, *setup->actions, call.collective));
+    CHECK((i % 2 == 0 ? one : two).time(call, config) == alone.time(call, config));
+  }
+  CHECK(pool->made() == 1);
+  CHECK(one.simulations() + two.simulations() == alone.simulations());
+  CHECK(one.interpolations() + two.interpolations() == alone.interpolations());
+  CHECK(one.quotients() + two.quotients() == alone.quotients());
+  // Timers that are borrowed at the same time are different ones.
+  const auto first = pool->take();
+  auto second = pool->take();
+  CHECK(first != second);
+  CHECK(pool->made() == 2);
+  pool->give_back(std::move(second));
+  const Call call{.collective = CollectiveKind::AllReduce, .bytes = 1 << 20};
+  (void)two.time(call,
+                 oracle.config(call, random_action(random, *setup->actions, call.collective)));
+  CHECK(pool->made() == 2);
+}

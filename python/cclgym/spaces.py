@@ -3,9 +3,13 @@
 For the same seed, the samples of this module's spaces differ from those of Gymnasium's.
 """
 
+# mypy: ignore-errors
+
 import itertools
 
 import numpy as np
+
+from cclgym import _core
 
 try:
     from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
@@ -204,6 +208,20 @@ except ImportError:
             return isinstance(other, Dict) and self.spaces == other.spaces
 
 
+class LegalDiscrete(Discrete):
+    """A Discrete whose `sample` takes a few microseconds under a mask of any length. It draws the
+    same values from the same stream as Discrete."""
+
+    def sample(self, mask=None, **more):
+        if not more and type(mask) is np.ndarray and mask.dtype == np.int8 and (
+                mask.shape == (self.n,)):
+            count = _core.count_legal(mask)
+            if count > 0:
+                return self.start + np.int64(
+                    _core.nth_legal(mask, int(self.np_random.integers(count))))
+        return super().sample(mask, **more)
+
+
 def build(description):
     """The space that the extension module describes."""
     kind, *parts = description
@@ -216,7 +234,7 @@ def build(description):
         )
     if kind == "Discrete":
         n, start = parts
-        return Discrete(n, start=start)
+        return LegalDiscrete(n, start=start)
     if kind == "MultiDiscrete":
         nvec, start = parts
         return MultiDiscrete(nvec, start=start) if any(start) else MultiDiscrete(nvec)
@@ -291,6 +309,8 @@ def first_values(space):
 def sample_legal(space, conditional_mask):
     """Draws an action from the stream of the space, integer by integer. Each is uniform among those
     that `conditional_mask` allows after the previous ones."""
+    if isinstance(space, LegalDiscrete):
+        return space.sample(conditional_mask([]))
     numbers = []
     for first in first_values(space):
         legal = np.flatnonzero(conditional_mask(numbers))

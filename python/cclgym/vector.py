@@ -1,18 +1,25 @@
 """Environments side by side."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
 import numpy as np
 
 from cclgym import _core, spaces
-from cclgym.environment import all_wrappers, checked_seed, to_json, warn_of
+from cclgym.arguments import (all_wrappers, call, checked_seed, refuse_render_mode, refuse_unknown,
+                              to_json, warn_of)
+from cclgym.environment import twin_of
 
 try:
-    from gymnasium.vector import VectorEnv as _Base
+    from gymnasium.vector import VectorEnv as _Base  # type: ignore
 except ImportError:
 
-    class _Base:
+    class _Base:  # type: ignore
         """The part of `gymnasium.vector.VectorEnv` on which environments here rely."""
 
-        metadata = {}
+        metadata: dict[str, Any] = {}
         spec = None
         render_mode = None
         closed = False
@@ -26,11 +33,11 @@ except ImportError:
 
 
 try:
-    from gymnasium.vector import AutoresetMode
+    from gymnasium.vector import AutoresetMode  # type: ignore
 except ImportError:
     import enum
 
-    class AutoresetMode(enum.Enum):
+    class AutoresetMode(enum.Enum):  # type: ignore
         """Time at which an environment whose episode has ended starts the next one."""
 
         NEXT_STEP = "NextStep"
@@ -41,7 +48,8 @@ except ImportError:
 class VectorEnvironment(_Base):
     """`num_envs` identical environments, with Gymnasium's vector API.
 
-    options, wrappers, flat: as in class Environment.
+    options, wrappers, flat, render_mode, deep copies and pickles: as in class Environment; render()
+        returns a tuple with one line per environment.
     workers: number of threads that step the environments; with 0, the caller's thread steps them.
         Results do not depend on it.
     autoreset_mode: "NextStep", "SameStep" or "Disabled", or a member of `AutoresetMode`. In mode
@@ -53,29 +61,34 @@ class VectorEnvironment(_Base):
     (num_envs, bytes of a mask); other infos are arrays with their masks, as in Gymnasium.
     """
 
-    def __init__(self, name, num_envs=1, options=None, wrappers=None, workers=0,
-                 autoreset_mode="NextStep", copy=True, render_mode=None, flat=True):
-        if render_mode is not None:
-            raise ValueError(f"render_mode is {render_mode!r}; expected None, because {name} has no "
-                             "render modes")
-        if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise ValueError(f"num_envs is {num_envs!r}; expected a whole number >= 1")
+    def __init__(self, name: str, num_envs: int = 1, options: Mapping[str, Any] | None = None,
+                 wrappers: Sequence[str | Mapping[str, Any]] | None = None, copy: bool = True,
+                 render_mode: str | None = None, flat: bool = True, workers: int = 0,
+                 autoreset_mode: str | AutoresetMode = "NextStep") -> None:
+        refuse_render_mode(render_mode, ["ansi"])
+        for what, count, least in (("num_envs", num_envs, 1), ("workers", workers, 0)):
+            if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < least:
+                raise ValueError(f"{what} is {count!r}; expected a whole number >= {least}")
         self.name = name
-        self.num_envs = num_envs
+        self.num_envs = int(num_envs)
+        self.render_mode = render_mode
         self._copy = copy
-        self._core, self._views = _core.make_vector(
-            name, to_json(options), to_json(all_wrappers(wrappers, flat)), num_envs, workers,
-            getattr(autoreset_mode, "value", autoreset_mode),
-        )
+        self._made_of = (name, to_json(options), to_json(all_wrappers(wrappers, flat)),
+                         self.num_envs, int(workers),
+                         getattr(autoreset_mode, "value", autoreset_mode))
+        self._core, self._views = call(_core.make_vector, *self._made_of,
+                                       doing=f"preparing {name}")
         warn_of(self._core)
+        self._last = None
         mode = AutoresetMode(getattr(autoreset_mode, "value", autoreset_mode))
-        self.metadata = {"autoreset_mode": mode, "render_modes": []}
+        self.metadata = {"autoreset_mode": mode, "render_modes": ["ansi"]}
         self.single_observation_space = spaces.build(self._core.observation_space)
         self.single_action_space = spaces.build(self._core.action_space)
         self.observation_space = spaces.batch(self.single_observation_space, num_envs)
         self.action_space = spaces.batch(self.single_action_space, num_envs)
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: int | Sequence[int | None] | None = None,
+              options: Mapping[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Resets all environments, or those in options["reset_mask"]. The seed of environment i is
         seed + i, or seed[i]."""
         if seed is None or isinstance(seed, (int, np.integer)):
@@ -88,8 +101,9 @@ class VectorEnvironment(_Base):
                                  f"{self.num_envs}")
         options = dict(options) if options is not None else None
         reset_mask = options.pop("reset_mask", None) if options else None
+        self._last = None
         if reset_mask is None:
-            self._core.reset(seeds, to_json(options))
+            call(self._core.reset, seeds, to_json(options))
         else:
             reset_mask = np.asarray(reset_mask)
             if reset_mask.shape != (self.num_envs,) or reset_mask.dtype != bool:
@@ -97,9 +111,11 @@ class VectorEnvironment(_Base):
             self._core.reset_some(reset_mask.tolist(), seeds, to_json(options or None))
         return self._observations("observations"), self._infos("infos", "action_masks")
 
-    def step(self, actions):
+    def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         flat = spaces.flatten_actions(self.action_space, actions, self.num_envs)
         self._core.step(flat)
+        if self.render_mode is not None:
+            self._last = flat
         infos = self._infos("infos", "action_masks")
         finished = self._views["finished"]
         if finished.any():
@@ -112,7 +128,7 @@ class VectorEnvironment(_Base):
             infos,
         )
 
-    def action_masks(self):
+    def action_masks(self) -> np.ndarray:
         """All masks as an array of bool with shape (num_envs, bytes of a mask)."""
         return self._views["action_masks"].astype(bool)
 
@@ -120,7 +136,7 @@ class VectorEnvironment(_Base):
         """Mask of the next integer of one environment's action after `prefix`."""
         return self._core.conditional_mask(environment, np.asarray(prefix, np.int64).reshape(-1))
 
-    def sample_legal_action(self):
+    def sample_legal_action(self) -> np.ndarray:
         """One currently legal action per environment; see Environment."""
         return np.stack([
             spaces.sample_legal(self.single_action_space,
@@ -132,8 +148,32 @@ class VectorEnvironment(_Base):
         """An action of `single_action_space` in words."""
         return self._core.describe_action(spaces.flatten_actions(self.single_action_space, action))
 
-    def render(self):
-        return None
+    def render(self) -> tuple[str, ...] | None:
+        """With render_mode "ansi", a tuple of lines; see Environment."""
+        if self.render_mode is None:
+            return None
+        if self._last is None:
+            return (f"{self.name}: no step since the last reset",) * self.num_envs
+        return tuple(
+            f"{self.name}: {self._core.describe_action(row)}: reward {reward:.6g}"
+            for row, reward in zip(self._last, self._views["rewards"].tolist()))
+
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        del state["_core"], state["_views"]
+        state["_snapshot"] = self._core.snapshot()
+        return state
+
+    def __setstate__(self, state):
+        snapshot = state.pop("_snapshot")
+        self.__dict__.update(state)
+        self._core, self._views = _core.make_vector(*self._made_of)
+        self._core.restore(snapshot)
+
+    def __deepcopy__(self, memo):
+        other = twin_of(self, memo)
+        other._core, other._views = self._core.twin()
+        return other
 
     def close_extras(self, **_):
         pass
@@ -182,6 +222,12 @@ class VectorEnvironment(_Base):
         infos["_final_info"] = finished.copy()
 
 
-def make_vec(name, num_envs=1, **arguments):
-    """`num_envs` environments `name`; see class VectorEnvironment."""
-    return VectorEnvironment(name, num_envs, **arguments)
+def make_vec(name: str, num_envs: int = 1, options: Mapping[str, Any] | None = None,
+             wrappers: Sequence[str | Mapping[str, Any]] | None = None, copy: bool = True,
+             render_mode: str | None = None, flat: bool = True, workers: int = 0,
+             autoreset_mode: str | AutoresetMode = "NextStep",
+             **unknown: NoReturn) -> VectorEnvironment:
+    """`num_envs` environments `name`: the arguments of make, and those of class VectorEnvironment."""
+    refuse_unknown("make_vec", unknown, make_vec)
+    return VectorEnvironment(name, num_envs, options, wrappers, copy, render_mode, flat, workers,
+                             autoreset_mode)

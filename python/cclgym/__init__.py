@@ -13,23 +13,44 @@ it is one number per knob (MultiDiscrete). If Gymnasium is installed, environmen
 """
 
 from cclgym import spaces
-from cclgym._core import InvalidAction, InvalidMask, ResetNeeded, UserError
-from cclgym._core import environments, wrappers
+from cclgym._core import (InvalidAction, InvalidMask, ResetNeeded, SimulationStalled, UserError,
+                          __version__)
+from cclgym._core import environments, fabrics, wrappers
+from cclgym.batch import Comparison, Sweep, Table, compare, report, sweep
 from cclgym.environment import Environment, make, sample_legal_action
+from cclgym.policy import Policy
+from cclgym.program import Compiled, Program, read_program
+from cclgym.simulation import Fabric, Simulation, simulate
 from cclgym.vector import VectorEnvironment, make_vec
 
 __all__ = [
+    "Comparison",
+    "Compiled",
     "Environment",
+    "Fabric",
     "InvalidAction",
     "InvalidMask",
+    "Policy",
+    "Program",
     "ResetNeeded",
+    "Simulation",
+    "SimulationStalled",
+    "Sweep",
+    "Table",
     "UserError",
     "VectorEnvironment",
+    "__version__",
+    "compare",
     "environments",
+    "fabrics",
     "make",
     "make_vec",
+    "read_program",
+    "report",
     "sample_legal_action",
+    "simulate",
     "spaces",
+    "sweep",
     "wrappers",
 ]
 
