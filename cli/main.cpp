@@ -42,19 +42,12 @@ std::string help() {
     text += fmt::format("  {:<18}{}\n", command->name, command->summary);
   }
   text +=
-      "
-  cclgym help COMMAND  explain a command, with examples; also: cclgym COMMAND --help
-"
-      "  cclgym version       print the version and the built-in libraries
-
-"
+      "\n  cclgym help COMMAND  explain a command, with examples; also: cclgym COMMAND --help\n"
+      "  cclgym version       print the version and the built-in libraries\n\n"
       "Exit codes: 0 done; 1 not enough memory or room for files, standard output cannot be "
-      "written,
-"
-      "`verify` found a program wrong, or `synthesize` found none; 2 a mistake in the input; 3 a "
-      "simulation stalled; 70 a fault of
-"
-      "cclgym itself, or processes that died; 130 Ctrl-C\n";
+      "written,\n"
+      "`verify` found a program wrong, or `synthesize` found none; 2 a mistake in the input; 3 a\n"
+      "simulation stalled; 70 a fault of cclgym itself, or processes that died; 130 Ctrl-C\n";
   return text;
 }
 

@@ -27,8 +27,7 @@ namespace {
 int compare_folders(const Arguments& arguments) {
   for (const char* name : {"dispatcher", "svg", "png", "json"}) {
     if (arguments.has(name)) {
-      throw UserError(argument_location(name),
-                      "is for the report of one run; leave it out");
+      throw UserError(argument_location(name), "is for the report of one run; leave it out");
     }
   }
   const std::string& first_dir = arguments.text("DIR");
@@ -56,7 +55,9 @@ int compare_folders(const Arguments& arguments) {
 void write_plots(const Arguments& arguments, const Experiment& experiment,
                  std::span<const ResultRow> rows) {
   if (!arguments.has("svg")) {
-    if (arguments.has("png")) throw UserError(argument_location("png"), "is missing --svg FOLDER, the folder for the plots");
+    if (arguments.has("png"))
+      throw UserError(argument_location("png"),
+                      "is missing --svg FOLDER, the folder for the plots");
     return;
   }
   const std::vector<std::string> paths =

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibration/compare/compare.hpp"
-#include "calibration/measure/measured_file.hpp"
+#include "experiments/measured/measured_file.hpp"
 #include "experiments/report/report.hpp"
 #include "experiments/run/results.hpp"
 #include "experiments/run/run_experiment.hpp"

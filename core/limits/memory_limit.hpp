@@ -8,7 +8,7 @@ namespace cclgym {
 
 struct MemoryLimit {
   double bytes = 0;    ///< memory that the process can still get
-  std::string what{};  ///< what limits it: "ulimit -v", "the control group", "this machine"
+  std::string what{};  ///< the limit's name: "ulimit -v", "the control group", "this machine"
 };
 
 /// The tightest of RLIMIT_AS and RLIMIT_DATA, less what the process has already, the limit of its

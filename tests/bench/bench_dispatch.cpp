@@ -135,7 +135,7 @@ class Simulation {
 
   Times times_;
   std::vector<double> costs_;
-  Dispatcher dispatcher_;
+  TaskDispatcher dispatcher_;
   std::vector<SimulatedNode> nodes_;
   std::vector<std::vector<std::size_t>> batches_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

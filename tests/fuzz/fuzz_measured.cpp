@@ -2,7 +2,7 @@
 // nccl-tests. Accepted rows have sizes, times and ranks that can be simulated.
 #include <cmath>
 
-#include "calibration/measure/measured_file.hpp"
+#include "experiments/measured/measured_file.hpp"
 #include "fuzz_support.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,5 +1,6 @@
 // Feeds arbitrary bytes to the readers of tables: results of a run, measured times beside them,
 // links of a timeline, and published speedups. The first byte chooses the reader.
+#include "experiments/measured/measured_rows.hpp"
 #include "experiments/published/published.hpp"
 #include "experiments/run/link_table.hpp"
 #include "experiments/run/results.hpp"

@@ -112,7 +112,7 @@ TEST_CASE("choices that NCCL cannot make are counted, and left out of the gain",
 }
 
 TEST_CASE("a table of an evaluation has at most 100 columns", "[agents][evaluation]") {
-  for (const std::string& name :
+  for (const std::string name :
        {"svm", "dispatch:a-folder-with-a-long-name/dispatch-of-ndv4.yaml"}) {
     for (const int columns : {0, 1, 2}) {
       const std::vector<PolicySummary> all{{.policy = name,
