@@ -6,8 +6,8 @@
 #include <optional>
 #include <variant>
 
+#include "cli/output/json_output.hpp"
 #include "cli/support/command.hpp"
-#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <iostream>
 
+#include "cli/output/json_output.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/interrupt.hpp"
-#include "cli/support/json_output.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/run_cells.hpp"

@@ -4,9 +4,9 @@
 
 #include "cli/descriptions/cost_model_text.hpp"
 #include "cli/descriptions/fabric_json.hpp"
+#include "cli/output/json_output.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/fabric_options.hpp"
-#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "core/files/text_file.hpp"
 #include "topology_models/machines/registry.hpp"

@@ -4,9 +4,9 @@
 #include <functional>
 #include <utility>
 
+#include "cli/output/json_output.hpp"
 #include "cli/programs/programs_option.hpp"
 #include "cli/support/command.hpp"
-#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/library/algorithm_library.hpp"

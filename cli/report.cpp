@@ -5,8 +5,8 @@
 #include <iostream>
 #include <utility>
 
+#include "cli/output/json_output.hpp"
 #include "cli/support/command.hpp"
-#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/run_cells.hpp"
 #include "core/files/text_file.hpp"

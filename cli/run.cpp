@@ -1,8 +1,8 @@
 // cclgym run: runs a batch experiment. Makes results, table, report and timelines from its YAML
 // file.
+#include "cli/output/dry_run.hpp"
+#include "cli/output/json_output.hpp"
 #include "cli/support/command.hpp"
-#include "cli/support/dry_run.hpp"
-#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/run_cells.hpp"
 #include "experiments/run/run_experiment.hpp"

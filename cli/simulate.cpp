@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "cli/output/json_output.hpp"
 #include "cli/programs/programs_option.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/fabric_options.hpp"
-#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/print_simulation.hpp"
 #include "collectives/msccl/msccl_xml.hpp"

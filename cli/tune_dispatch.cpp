@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fmt/core.h>
 
+#include "cli/output/json_output.hpp"
 #include "cli/support/command.hpp"
-#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/run_cells.hpp"
 #include "core/files/text_file.hpp"

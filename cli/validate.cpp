@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <fmt/core.h>
 
+#include "cli/output/json_output.hpp"
 #include "cli/support/command.hpp"
-#include "cli/support/json_output.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/sweep_options.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/output/json_output.hpp"
 #include "cli/programs/program_request.hpp"
 #include "cli/support/command.hpp"
-#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/library/algorithm_library.hpp"

@@ -3,8 +3,8 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/output/json_output.hpp"
 #include "cli/support/interrupt.hpp"
-#include "cli/support/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "core/progress.hpp"
 #include "core/units.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/support/json_output.hpp"
+#include "cli/output/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "core/files/text_file.hpp"
 

@@ -78,7 +78,7 @@ TEST_CASE("first words come from a command's usage or its modes", "[cli][referen
 TEST_CASE("texts are escaped for each shell and for man", "[cli][reference]") {
   const std::vector<CommandRecord> commands{made_up()};
   const std::string bash = bash_completion(commands);
-  CHECK(contains(bash, "options='--size -s --way --fast --help'"));
+  CHECK(contains(bash, "options='--size -s --way --fast --help -h'"));
   CHECK(contains(bash, "--way) words='up down' ;;"));
   CHECK(contains(bash, "--size|-s) return ;;"));
   const std::string zsh = zsh_completion(commands);

@@ -245,7 +245,7 @@ TEST_CASE("a full disk: an error, only complete rows, and the run can be continu
   const std::string message = refusal(experiment, folder / "cut");
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
   std::signal(SIGXFSZ, handler);
-  CHECK(message == results_path(folder / "cut") + ": cannot be written: File too large");
+  CHECK(message.starts_with(results_path(folder / "cut") + " needs at least "));
   const std::string cut = read_file(results_path(folder / "cut"));
   CHECK(cut.size() < 1500);
   CHECK(cut.ends_with('\n'));

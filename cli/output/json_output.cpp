@@ -1,4 +1,4 @@
-#include "cli/support/json_output.hpp"
+#include "cli/output/json_output.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,10 +1,10 @@
-#include "cli/support/dry_run.hpp"
+#include "cli/output/dry_run.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <string>
 
-#include "cli/support/json_output.hpp"
+#include "cli/output/json_output.hpp"
 #include "cli/support/print.hpp"
 #include "core/progress.hpp"
 #include "experiments/run/cell_runner.hpp"
