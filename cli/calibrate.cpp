@@ -6,12 +6,12 @@
 #include "calibration/cuda/cuda_cells.hpp"
 #include "calibration/cuda/nccl/nccl_cells.hpp"
 #include "cli/output/json_output.hpp"
+#include "cli/runs/sweep_options.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/gpu_options.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/mpi_options.hpp"
 #include "cli/support/print.hpp"
-#include "cli/support/sweep_options.hpp"
 
 namespace cclgym {
 

@@ -8,11 +8,11 @@
 #include <span>
 
 #include "cli/output/json_output.hpp"
+#include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/interrupt.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/print.hpp"
-#include "cli/support/run_cells.hpp"
 #include "core/files/text_file.hpp"
 #include "core/units.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"

@@ -1,7 +1,7 @@
 // cclgym merge: joins the results of shards into those of one run.
 #include "cli/output/json_output.hpp"
+#include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
-#include "cli/support/run_cells.hpp"
 #include "experiments/run/merge_shards.hpp"
 
 namespace cclgym {

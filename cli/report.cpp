@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "cli/output/json_output.hpp"
+#include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
-#include "cli/support/run_cells.hpp"
 #include "core/files/text_file.hpp"
 #include "experiments/published/published_comparison.hpp"
 #include "experiments/report/report_svg.hpp"

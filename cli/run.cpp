@@ -2,9 +2,9 @@
 // file.
 #include "cli/output/dry_run.hpp"
 #include "cli/output/json_output.hpp"
+#include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
-#include "cli/support/run_cells.hpp"
 #include "experiments/run/run_experiment.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/sweep/experiment_options.hpp"

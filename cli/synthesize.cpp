@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/fabric_options.hpp"
 #include "cli/support/print.hpp"
-#include "cli/support/run_cells.hpp"
 #include "cli/synthesis/search_line.hpp"
 #include "cli/synthesis/sweep_programs.hpp"
 #include "cli/synthesis/synthesis_files.hpp"

@@ -5,9 +5,9 @@
 #include <fmt/core.h>
 
 #include "cli/output/json_output.hpp"
+#include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
-#include "cli/support/run_cells.hpp"
 #include "core/files/text_file.hpp"
 #include "core/version.hpp"
 #include "experiments/run/results.hpp"

@@ -4,10 +4,10 @@
 #include <fmt/core.h>
 
 #include "cli/output/json_output.hpp"
+#include "cli/runs/sweep_options.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/print.hpp"
-#include "cli/support/sweep_options.hpp"
 #include "cli/validation/validate_mpi.hpp"
 #include "cli/validation/validate_nccl.hpp"
 #include "cli/validation/validation_output.hpp"

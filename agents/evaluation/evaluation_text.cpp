@@ -6,6 +6,15 @@
 
 namespace cclgym {
 
+namespace {
+
+// Four decimals as long as they leave the number six characters wide.
+std::string short_ratio(double ratio) {
+  return ratio < 10 ? fmt::format("{:.4f}", ratio) : fmt::format("{:.2f}", ratio);
+}
+
+}  // namespace
+
 std::string evaluation_table(std::span<const PolicySummary> summaries) {
   const bool steps =
       std::ranges::any_of(summaries, [](const PolicySummary& one) { return one.step_us > 0; });
@@ -25,13 +34,13 @@ std::string evaluation_table(std::span<const PolicySummary> summaries) {
                       computes ? "  per step" : "");
   for (const PolicySummary& one : summaries) {
     if (one.policy.size() > widest) text += one.policy + "\n";
-    text +=
-        fmt::format("{:<{}}  {:>9.4f}  {:>16}  {:>8.3f}  {:>8.3f}  {:>9.3f}{}{}\n",
-                    one.policy.size() > widest ? "" : one.policy, widest, one.oracle_ratio,
-                    fmt::format("{:.4f} .. {:.4f}", one.least_oracle_ratio, one.most_oracle_ratio),
-                    one.p90_cell, one.worst_cell, one.default_speedup,
-                    steps ? fmt::format("  {:>8.3f}", one.step_us / 1e3) : "",
-                    computes ? fmt::format("  {:>8.3f}", one.iteration_us / 1e3) : "");
+    text += fmt::format("{:<{}}  {:>9.4f}  {:>16}  {:>8.3f}  {:>8.3f}  {:>9.3f}{}{}\n",
+                        one.policy.size() > widest ? "" : one.policy, widest, one.oracle_ratio,
+                        fmt::format("{} .. {}", short_ratio(one.least_oracle_ratio),
+                                    short_ratio(one.most_oracle_ratio)),
+                        one.p90_cell, one.worst_cell, one.default_speedup,
+                        steps ? fmt::format("  {:>8.3f}", one.step_us / 1e3) : "",
+                        computes ? fmt::format("  {:>8.3f}", one.iteration_us / 1e3) : "");
   }
   return text;
 }

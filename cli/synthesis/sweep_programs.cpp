@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "cli/support/run_cells.hpp"
+#include "cli/runs/run_cells.hpp"
 #include "collectives/library/algorithm_library.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"

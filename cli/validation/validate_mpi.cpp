@@ -9,10 +9,10 @@
 
 #include "agents/evaluation/evaluation.hpp"
 #include "agents/training/learned_policy.hpp"
+#include "cli/runs/sweep_options.hpp"
 #include "cli/support/agent_run.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/mpi_options.hpp"
-#include "cli/support/sweep_options.hpp"
 #include "cli/validation/validation_output.hpp"
 #include "core/units.hpp"
 #include "experiments/measured/measured_file.hpp"

@@ -56,6 +56,11 @@ class NcclTestsReader {
     number_ = number;
     const std::vector<Word> words = words_of(text);
     if (words.empty()) return;
+    if (first_.line == 0) {
+      constexpr std::size_t kShown = 40;
+      first_ = {file_, number, words.front().column};
+      first_text_ = text.substr(first_.column - 1, kShown);
+    }
     if (words.front().text.starts_with('#')) {
       comment(text, words);
     } else if (columns_ && number_of<std::uint64_t>(words.front().text)) {
@@ -67,10 +72,12 @@ class NcclTestsReader {
 
   std::vector<Measurement> take() {
     if (rows_.empty()) {
-      throw UserError({file_, 0, 0},
-                      columns_ ? "nccl-tests printed no line of results"
-                               : "is neither CSV with the column time_us_median nor the output of "
-                                 "nccl-tests (no heading '# size count type …')");
+      if (columns_) throw UserError({file_, 0, 0}, "nccl-tests printed no line of results");
+      constexpr const char* kExpected =
+          "expected CSV with a header line that has the column time_us_median or time_us, or the "
+          "output of nccl-tests, which has the heading '# size count type'";
+      if (first_.line == 0) throw UserError({file_, 0, 0}, fmt::format("is empty; {}", kExpected));
+      throw UserError(first_, fmt::format("found '{}'; {}", first_text_, kExpected));
     }
     return std::move(rows_);
   }
@@ -232,6 +239,8 @@ class NcclTestsReader {
   const std::string& file_;
   const MeasuredFileContext& context_;
   std::size_t number_ = 0;
+  SourceLocation first_;  // of the first line that is not empty
+  std::string first_text_;
   std::optional<Columns> columns_;
   std::optional<CollectiveKind> said_;
   std::string version_;

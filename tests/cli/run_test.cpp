@@ -177,7 +177,7 @@ TEST_CASE("invalid requests to run end with exit code 2", "[cli][run]") {
         "error: 'e.yaml/results': the folder cannot be made: Not a directory\n");
   CHECK(message({"run", "e.yaml", "--out", "/proc/cclgym"})
             .starts_with("error: '/proc/cclgym': the folder cannot be made: "));
-  CHECK(message({"run", "measured.yaml"}).starts_with("error: wrong.csv:1:1: "));
+  CHECK(message({"run", "measured.yaml"}).starts_with("error: wrong.csv:1:1: found 'size,time'"));
 }
 
 // Kills a run at random moments and restarts it until it has been killed `kills` times; then lets

@@ -136,7 +136,9 @@ TEST_CASE("each fault of a measured CSV has one message with its place",
   CHECK(refusal(header + "P,8,2,all_reduce,64\n") ==
         "m.csv:2:1: found 5 fields; the header line has 6");
   CHECK(refusal(header) == "m.csv: has a header line but no measurement");
-  CHECK(refusal("").starts_with("m.csv: is neither CSV with the column time_us_median nor"));
+  CHECK(refusal("").starts_with("m.csv: is empty; expected CSV with a header line"));
+  CHECK(refusal("\n size,time\n1,2\n")
+            .starts_with("m.csv:2:2: found 'size,time'; expected CSV with a header line"));
 }
 
 TEST_CASE("options that every row contradicts are refused", "[calibration][measured-file]") {

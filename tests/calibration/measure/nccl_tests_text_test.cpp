@@ -100,7 +100,7 @@ TEST_CASE("each fault of nccl-tests' output has one message with its place",
             .find("nccl-tests found 7 wrong values") != std::string::npos);
   CHECK(refusal(kRun.substr(0, kRun.find("           8  "))) ==
         "run.txt: nccl-tests printed no line of results");
-  CHECK(refusal("hello\n").starts_with("run.txt: is neither CSV"));
+  CHECK(refusal("hello\n").starts_with("run.txt:1:1: found 'hello'; expected CSV"));
   std::string anonymous = kRun;
   for (std::size_t place = 0; (place = anonymous.find("Rank", place)) != std::string::npos;) {
     anonymous.replace(place, 4, "Rnk ");

@@ -1,4 +1,4 @@
-#include "cli/support/run_cells.hpp"
+#include "cli/runs/run_cells.hpp"
 
 #include <iostream>
 #include <memory>

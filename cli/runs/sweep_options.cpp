@@ -1,4 +1,4 @@
-#include "cli/support/sweep_options.hpp"
+#include "cli/runs/sweep_options.hpp"
 
 #include <iostream>
 #include <memory>
