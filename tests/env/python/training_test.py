@@ -58,7 +58,7 @@ def tutorial():
         assert pathlib.Path(folder, "sweep", "report.html").exists()
         if importlib.util.find_spec("torch"):
             trained, random = numbers(text)
-            assert trained > random + 0.3, "nothing was learned"
+            assert trained > 0 > random, "not better than NCCL's default"
         else:
             assert "PyTorch is not installed" in text
 
