@@ -12,6 +12,7 @@
 #include "cli/deployment/deploy_constants.hpp"
 #include "cli/deployment/deploy_folder.hpp"
 #include "cli/deployment/deploy_msccl.hpp"
+#include "cli/deployment/deployed_environment.hpp"
 #include "cli/deployment/exported_policy.hpp"
 #include "cli/support/agent_run.hpp"
 #include "cli/support/command.hpp"
@@ -145,12 +146,11 @@ std::string environment_file(const Deployment& deployment, const std::string& fo
   std::string text = fmt::format(
       "{} {} for {}. In every rank's environment, before NCCL starts:\n"
       "#   . {}\n"
-      "# If the folder was moved: set CCLGYM_DEPLOYED to its new path first.\n"
-      "CCLGYM_DEPLOYED=${{CCLGYM_DEPLOYED:-{}}}\n"
+      "{}"
       "export NCCL_TUNER_PLUGIN=\"$CCLGYM_DEPLOYED/{}\"\n",
       kEnvironmentMark, program_version(), deployment.release.name,
-      shell_quoted(folder + "/" + std::string(kDeployedEnvironment)), shell_quoted(folder),
-      kDeployedPlugin);
+      shell_quoted(folder + "/" + std::string(kDeployedEnvironment)),
+      find_deployed(folder, kDeployedPlugin), kDeployedPlugin);
   const auto set = [&](const char* variable, std::string_view name) {
     text += fmt::format("export {}=\"$CCLGYM_DEPLOYED/{}\"\n", variable, name);
   };
@@ -166,8 +166,7 @@ std::string environment_file(const Deployment& deployment, const std::string& fo
         "# export NCCL_PROFILER_PLUGIN=\"$CCLGYM_DEPLOYED/{}\" CCLGYM_PROFILE=times-%r.csv\n",
         kDeployedPlugin);
   }
-  // Otherwise the file of another folder, read later in the same shell, would use this one.
-  return text + "unset CCLGYM_DEPLOYED\n";
+  return text + kDeployedFound;
 }
 
 std::string readme(const Deployment& deployment, const std::string& folder) {
@@ -258,14 +257,13 @@ int deploy(const std::vector<std::string>& args) {
     if (!arguments->has(name)) continue;
     refuse_deployed_file(arguments->text(name), folder, argument_location(name));
   }
-  static_cast<void>(read_choice(arguments->text("for"), target_option(), argument_location("for")));
   if (const auto dialect = msccl_dialect(arguments->text("for"))) {
     return deploy_programs(*arguments, *dialect, folder);
   }
-  Deployment deployment{
-      .arguments = *arguments,
-      .release = deployed_release(arguments->text("for"), argument_location("for")),
-      .labels = machine_labels(*arguments)};
+  Deployment deployment{.arguments = *arguments,
+                        .release = deployed_release(arguments->text("for"),
+                                                    argument_location("for"), target_option()),
+                        .labels = machine_labels(*arguments)};
   deployment.add(kDeployedPlugin, read_plugin());
   if (policy) add_policy(deployment);
   if (dispatch) add_dispatch(deployment);

@@ -204,21 +204,30 @@ std::unique_ptr<FolderLock> begin_folder(const Training& training, bool fresh) {
 void train_here(const Training& training, std::size_t threads, bool quiet) {
   const TrainConfig& config = training.config;
   bool trained = false;
-  const InterruptNotice interrupt("interrupted: the same command resumes from the last checkpoint",
-                                  !quiet && standard_error_redraws());
+  constexpr const char* kResumes = "interrupted: the same command resumes from the last checkpoint";
+  bool saved = std::ranges::any_of(training.seeds, [&](std::uint64_t seed) {
+    return std::filesystem::exists(checkpoint_path(training.folder, seed));
+  });
+  InterruptNotice interrupt(
+      saved ? kResumes : "interrupted before the first checkpoint: the same command starts over",
+      !quiet && standard_error_redraws());
   for (const std::uint64_t seed : training.seeds) {
     TrainProgress progress(config, seed, quiet);
     TrainedAgent agent{.seed = seed};
-    const Checkpoint state =
-        train_agent(config, seed, training.folder,
-                    {.threads = threads,
-                     .report =
-                         [&](const IterationReport& report) {
-                           progress.update(report);
-                           agent.last = report;
-                           return true;
-                         },
-                     .notice = [&](const std::string& text) { progress.notice(text); }});
+    const Checkpoint state = train_agent(
+        config, seed, training.folder,
+        {.threads = threads,
+         .report =
+             [&](const IterationReport& report) {
+               progress.update(report);
+               if (!saved && std::filesystem::exists(checkpoint_path(training.folder, seed))) {
+                 saved = true;
+                 interrupt.say(kResumes);
+               }
+               agent.last = report;
+               return true;
+             },
+         .notice = [&](const std::string& text) { progress.notice(text); }});
     agent.iteration = static_cast<int>(state.iteration);
     AgentTriggers triggers = train_agent_triggers(config, state);
     if (!triggers.text.empty()) write_text_file(trigger_path(training.folder, seed), triggers.text);

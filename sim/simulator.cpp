@@ -7,7 +7,6 @@
 #include "collectives/library/logical_rings.hpp"
 #include "collectives/library/program_entry.hpp"
 #include "core/error.hpp"
-#include "core/limits/memory_limit.hpp"
 #include "core/random.hpp"
 #include "sim/config_checks.hpp"
 #include "sim/engine/steady_state.hpp"
@@ -46,21 +45,6 @@ std::vector<TransferId> nodes_of_firings(const TransferGraph& graph,
     while (next < firings.size() && firings[next] < end) ++next;
   }
   return nodes;
-}
-
-// Refuses an AllToAll whose program cannot fit. Every rank has a chunk for every other one on each
-// channel and in each instance. The bytes per chunk are half of the least peak that was measured
-// (docs/performance.md has the measurements): programs that send chunks alone, and others.
-void require_memory_for(const Call& call, const Config& config, int ranks) {
-  if (call.collective != CollectiveKind::AllToAll) return;
-  constexpr double kDirectBytes = 1000;
-  constexpr double kOtherBytes = 400;
-  const double chunks = static_cast<double>(ranks) * (ranks - 1) * config.channels *
-                        static_cast<double>(config.instances);
-  require_memory(chunks * (config.algorithm == "naive" ? kDirectBytes : kOtherBytes),
-                 fmt::format("AllToAll by '{}' on {} ranks with {} channel{}", config.algorithm,
-                             ranks, config.channels, config.channels == 1 ? "" : "s"),
-                 "a smaller fabric, fewer channels or fewer instances need less");
 }
 
 // Searches for loops only in programs that are large enough to be worth folding.
@@ -284,9 +268,9 @@ const Simulator::BuiltProgram& Simulator::program(const Call& call, const Config
       throw UserError(reason);
     }
     const AlgorithmEntry& algorithm = library_.at(config.algorithm);
-    require_memory_for(call, config, fabric_->ranks());
     const AlgorithmRequest request =
         request_of(algorithm, call, config, *fabric_, cost_model_, rings_);
+    require_program_memory(algorithm, request);
     auto outline = outline_of_different_channels(algorithm, request);
     if (outline && (noise_.any_jitter() || !channels_route_alike(*outline, *fabric_))) {
       outline = outline_algorithm(algorithm, request);

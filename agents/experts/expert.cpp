@@ -1,5 +1,6 @@
 #include "agents/experts/expert.hpp"
 
+#include <chrono>
 #include <fmt/core.h>
 
 #include "agents/baselines/simple_policies.hpp"
@@ -19,7 +20,16 @@ std::unique_ptr<Expert> make_expert(const std::shared_ptr<const TuningSetup>& se
     auto expert = std::make_unique<OracleExpert>(setup, options.temperature, options.margin,
                                                  options.kind == ExpertKind::Estimate);
     say("simulating the oracle's table of " + setup->fabric_label);
-    say(fmt::format("the oracle's table has {} cells", expert->fill(options.threads)));
+    // One line after some seconds, and one whenever the time has doubled.
+    const auto start = std::chrono::steady_clock::now();
+    std::chrono::duration<double> next(5);
+    const auto progress = [&](std::size_t done) {
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+      if (passed < next) return;
+      next = 2 * passed;
+      say(fmt::format("{} cells of the oracle's table after {:.0f} s", done, passed.count()));
+    };
+    say(fmt::format("the oracle's table has {} cells", expert->fill(options.threads, progress)));
     return expert;
   }
   if (options.kind == ExpertKind::Formula) {

@@ -71,13 +71,15 @@ void OracleExpert::choose(const CollectiveTuningEnv& environment, Random& random
   std::ranges::copy(actions.subspan(action * levels.size(), levels.size()), levels.begin());
 }
 
-std::size_t OracleExpert::fill(std::size_t threads) {
+std::size_t OracleExpert::fill(std::size_t threads,
+                               const std::function<void(std::size_t done)>& progress) {
   const std::vector<Call> calls = setup_->listed_calls();
   setup_->fill_oracle(
       threads, [&](std::size_t call, std::size_t condition, std::span<const double> times_s) {
         auto made = std::make_shared<const Cell>(cell_of(calls[call], times_s));
         const std::lock_guard lock(mutex_);
         cells_.insert_or_assign(key_of(calls[call], condition), std::move(made));
+        if (progress) progress(cells_.size());
       });
   return cells_.size();
 }

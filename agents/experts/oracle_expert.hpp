@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,8 +34,9 @@ class OracleExpert : public Expert {
   void choose(const CollectiveTuningEnv& environment, Random& random,
               std::span<std::int32_t> levels) override;
   /// Simulates the table for every call of a finite workload in every regime, in `threads` threads.
-  /// Returns the number of pairs of call and condition.
-  std::size_t fill(std::size_t threads);
+  /// Returns the number of pairs of call and condition. `progress`, if given, gets the number so
+  /// far after each one, from one thread at a time.
+  std::size_t fill(std::size_t threads, const std::function<void(std::size_t done)>& progress = {});
 
  private:
   using Key = std::tuple<std::uint8_t, int, std::uint64_t, std::size_t>;

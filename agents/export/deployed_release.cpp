@@ -1,8 +1,11 @@
 #include "agents/export/deployed_release.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <fmt/format.h>
 #include <optional>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/units.hpp"
@@ -46,15 +49,44 @@ std::string misfit(std::span<const std::int32_t> action, const TuningActions& ac
   return {};
 }
 
+// The first two numbers of "2.28", "2.28.9" or "nccl-2.28.9".
+std::optional<std::pair<int, int>> release_numbers(std::string_view text) {
+  if (text.starts_with(kPrefix)) text.remove_prefix(kPrefix.size());
+  std::array<int, 3> numbers{};
+  std::size_t count = 0;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (count < numbers.size()) {
+    const auto [next, error] = std::from_chars(at, end, numbers[count]);
+    if (error != std::errc() || next == at || numbers[count] < 0) return std::nullopt;
+    ++count;
+    at = next;
+    if (at == end) break;
+    if (*at != '.') return std::nullopt;
+    ++at;
+  }
+  if (at != end || count < 2) return std::nullopt;
+  return std::pair(numbers[0], numbers[1]);
+}
+
 }  // namespace
 
 const std::vector<DeployedRelease>& deployed_releases() {
   static const std::vector<DeployedRelease> releases{
-      {"nccl-2.21", 2, 0, false, false, false}, {"nccl-2.22", 3, 0, false, false, false},
-      {"nccl-2.23", 3, 0, true, false, false},  {"nccl-2.24", 4, 0, true, false, false},
-      {"nccl-2.25", 4, 0, true, false, false},  {"nccl-2.26", 4, 0, true, false, false},
-      {"nccl-2.27", 4, 0, true, false, false},  {"nccl-2.28", 5, 5, true, true, false},
-      {"nccl-2.29", 5, 6, true, true, false},   {"nccl-2.30", 6, 6, true, true, true}};
+      {"nccl-2.21", 2, 0, false, false, false},
+      {"nccl-2.22", 3, 0, false, false, false},
+      {"nccl-2.23", 3, 0, true, false, false},
+      {"nccl-2.24", 4, 0, true, false, false},
+      {"nccl-2.25", 4, 0, true, false, false},
+      {"nccl-2.26", 4, 0, true, false, false},
+      {"nccl-2.27", 4, 0, true, false, false},
+      {"nccl-2.28", 5, 5, true, true, false},
+      {"nccl-2.29", 5, 6, true, true, false},
+      {"nccl-2.30", 6, 6, true, true, true},
+      // Their libraries ask for the same tuner as 2.30, and for a profiler that the plugin has, too
+      // (docs/deploy.md, "Releases").
+      {"nccl-2.31", 6, 6, true, true, true},
+      {"nccl-2.32", 6, 6, true, true, true}};
   return releases;
 }
 
@@ -67,8 +99,31 @@ OptionSpec release_option() {
   return spec;
 }
 
-const DeployedRelease& deployed_release(std::string_view name, const SourceLocation& where) {
-  return deployed_releases()[read_choice(name, release_option(), where)];
+std::string release_name(std::string_view text) {
+  const std::optional<std::pair<int, int>> numbers = release_numbers(text);
+  if (!numbers) return std::string(text);
+  return fmt::format("{}{}.{}", kPrefix, numbers->first, numbers->second);
+}
+
+const DeployedRelease& deployed_release(std::string_view text, const SourceLocation& where,
+                                        const OptionSpec& known) {
+  const std::string name = release_name(text);
+  const std::vector<DeployedRelease>& releases = deployed_releases();
+  const auto numbers = release_numbers(name);
+  if (numbers && numbers < release_numbers(releases.front().name)) {
+    throw UserError(
+        where, fmt::format("{} asks for no tuner that the plugin has; expected {} or newer", name,
+                           releases.front().name));
+  }
+  if (numbers && numbers > release_numbers(releases.back().name)) {
+    throw UserError(where,
+                    fmt::format("{} is newer than the releases that are known; the newest is "
+                                "{}, with version {} of the tuner's interface",
+                                name, releases.back().name, releases.back().tuner));
+  }
+  OptionSpec named = known;
+  named.name = "release";
+  return releases[read_choice(name, named, where)];
 }
 
 void check_release(const DeployedChoices& choices, const TuningSetup& setup,

@@ -23,9 +23,15 @@ struct DeployedRelease {
 [[nodiscard]] const std::vector<DeployedRelease>& deployed_releases();
 /// Record of the option that names a release.
 [[nodiscard]] OptionSpec release_option();
-/// Finds a release by name. Throws UserError at `where`, suggesting the nearest.
-[[nodiscard]] const DeployedRelease& deployed_release(std::string_view name,
-                                                      const SourceLocation& where);
+/// The name under which a release is listed: "2.28", "2.28.9" and "nccl-2.28.9" are "nccl-2.28". A
+/// text that is not the number of a release is returned as it is.
+[[nodiscard]] std::string release_name(std::string_view text);
+/// Finds a release by its name, or by a text that release_name() understands. Throws UserError at
+/// `where` that says whether the release is too old or too new, or suggests the nearest name among
+/// the choices of `known`, which begin with the releases.
+[[nodiscard]] const DeployedRelease& deployed_release(std::string_view text,
+                                                      const SourceLocation& where,
+                                                      const OptionSpec& known = release_option());
 
 /// Throws UserError "PLACE: MACHINE COLLECTIVE from SIZE: ..." if a choice of the policy needs a
 /// capability that the release lacks.

@@ -22,6 +22,14 @@ std::size_t RolloutShape::mask_size() const {
   return std::accumulate(levels.begin(), levels.end(), std::size_t{0});
 }
 
+double RolloutShape::bytes() const {
+  // As the constructor of Rollout assigns them: three flags and seven numbers per row, and the
+  // rest.
+  const std::size_t row = 3 + sizeof(float) * (7 + observations + 2 * lstm) + mask_size() +
+                          sizeof(std::int32_t) * levels.size();
+  return static_cast<double>(environments) * static_cast<double>(steps) * static_cast<double>(row);
+}
+
 Rollout::Rollout(RolloutShape wanted) : shape(std::move(wanted)) {
   const std::size_t count = rows();
   observations.assign(count * shape.observations, 0.0F);

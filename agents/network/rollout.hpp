@@ -20,6 +20,8 @@ struct RolloutShape {
   std::vector<std::size_t> levels{};  ///< number of levels by dimension of the action
 
   [[nodiscard]] std::size_t mask_size() const;
+  /// Bytes of a Rollout of this shape.
+  [[nodiscard]] double bytes() const;
 };
 
 /// Steps of several environments, indexed [environment x steps + step]; a worker fills the rows of

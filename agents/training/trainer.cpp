@@ -13,6 +13,7 @@
 #include "agents/training/metrics.hpp"
 #include "agents/training/training_experience.hpp"
 #include "core/error.hpp"
+#include "core/limits/memory_limit.hpp"
 
 namespace cclgym {
 
@@ -158,12 +159,16 @@ class Trainer {
     if (state_.iteration == static_cast<std::uint64_t>(config_.warm_start.iterations)) {
       state_.adam = initial_adam_state(state_.weights);  // moments differ between losses
     }
+    const auto steps = static_cast<std::size_t>(config_.ppo.steps);
+    const auto environments = static_cast<std::size_t>(config_.ppo.environments);
+    require_memory(rollout_shape(environments, steps).bytes(),
+                   fmt::format("a rollout of {} environments and {} steps", environments, steps),
+                   "fewer environments or steps (ppo) need less");
     std::vector<const TrainingPart*> taken;
     const bool imitates = cloning() && config_.warm_start.expert == ExpertKind::Experience;
     std::vector<CollectSlot> slots =
         kit_.take_slots(state_.iteration, cloning() && !imitates, taken);
     if (experience_) experience_->lend(taken, slots);
-    const auto steps = static_cast<std::size_t>(config_.ppo.steps);
     Rollout rollout(rollout_shape(slots.size(), steps));
     // The share of the expert's calls falls to 0 by the middle of the warm start.
     const double share = report.warm_start ? std::max(0.0, 1 - 2 * progress()) : -1;

@@ -7,6 +7,7 @@
 
 #include "agents/export/deployed_machine.hpp"
 #include "agents/export/msccl_files.hpp"
+#include "cli/deployment/deployed_environment.hpp"
 #include "core/error.hpp"
 #include "core/version.hpp"
 
@@ -28,21 +29,18 @@ std::vector<std::size_t> loaded_files(const std::vector<MscclFile>& files) {
   return loaded;
 }
 
-// Otherwise the file of another folder, read later in the same shell, would use this one.
-constexpr const char* kUnset = "unset CCLGYM_DEPLOYED\n";
-
 std::string environment_of(const std::vector<MscclFile>& files, XmlDialect dialect,
                            const std::string& folder) {
   std::string text = fmt::format(
       "{} {} for MSCCL's executor ({}). In every rank's environment, before NCCL starts:\n"
       "#   . {}\n"
-      "# If the folder was moved: set CCLGYM_DEPLOYED to its new path first.\n"
-      "CCLGYM_DEPLOYED=${{CCLGYM_DEPLOYED:-{}}}\n",
+      "{}",
       kEnvironmentMark, program_version(), to_string(dialect),
-      shell_quoted(folder + "/" + std::string(kDeployedEnvironment)), shell_quoted(folder));
+      shell_quoted(folder + "/" + std::string(kDeployedEnvironment)),
+      find_deployed(folder, kDeployedPrograms));
   if (dialect == XmlDialect::Azure) {
     return text + fmt::format("export MSCCL_ALGO_DIR=\"$CCLGYM_DEPLOYED/{}\"\n{}",
-                              kDeployedPrograms, kUnset);
+                              kDeployedPrograms, kDeployedFound);
   }
   std::string list;
   for (const std::size_t i : loaded_files(files)) {
@@ -50,7 +48,7 @@ std::string environment_of(const std::vector<MscclFile>& files, XmlDialect diale
                         files[i].name);
   }
   return text + fmt::format("export MSCCL_XML_FILES=\"{}\"\nexport NCCL_ALGO=MSCCL,RING,TREE\n{}",
-                            list, kUnset);
+                            list, kDeployedFound);
 }
 
 std::string readme_of(const std::vector<std::string>& said, const std::string& folder) {

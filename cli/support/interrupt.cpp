@@ -47,7 +47,7 @@ InterruptNotice::InterruptNotice(std::size_t total, bool terminal)
 
 InterruptNotice::InterruptNotice(const std::string& message, bool terminal)
     : total_(0), terminal_(terminal) {
-  set_message(fmt::format("{}{}\n", terminal_ ? "\n" : "", message));
+  say(message);
   take_signal();
 }
 
@@ -64,6 +64,10 @@ void InterruptNotice::take_signal() {
 InterruptNotice::~InterruptNotice() {
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
+}
+
+void InterruptNotice::say(const std::string& message) {
+  set_message(fmt::format("{}{}\n", terminal_ ? "\n" : "", message));
 }
 
 void InterruptNotice::update(std::size_t done) {

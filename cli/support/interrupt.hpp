@@ -14,7 +14,7 @@ class InterruptNotice {
  public:
   /// `terminal`: true if a progress bar occupies the line, so that the message needs a new one.
   InterruptNotice(std::size_t total, bool terminal);
-  /// The same with another message, which does not change.
+  /// The same with another message.
   InterruptNotice(const std::string& message, bool terminal);
   ~InterruptNotice();
   InterruptNotice(const InterruptNotice&) = delete;
@@ -22,6 +22,8 @@ class InterruptNotice {
 
   /// `done` is the number of cells in the results.
   void update(std::size_t done);
+  /// Replaces the message.
+  void say(const std::string& message);
 
  private:
   void take_signal();

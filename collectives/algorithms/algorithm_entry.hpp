@@ -41,6 +41,14 @@ struct RankRule {
 /// The functions are called with checked requests: the collective is one of `collectives`, the
 /// ranks fit, channels >= 1, rings are permutations of the ranks, and ranks_per_server >= 1 divides
 /// the ranks.
+/// Memory that a program of many ranks takes at least, from its tracing to its simulation.
+struct PairMemory {
+  CollectiveKind collective{};
+  /// Bytes per ordered pair of ranks, channel and instance: half of the least peak that was
+  /// measured (docs/performance.md, "Memory").
+  double bytes = 0;
+};
+
 struct AlgorithmEntry {
   std::string name{};         ///< as in YAML: "ring", "recursive-doubling", "tree", …
   std::string description{};  ///< one line
@@ -61,6 +69,9 @@ struct AlgorithmEntry {
   /// Exchange between nodes ("pipelined", "composed", …) in an algorithm that works within each
   /// node first; empty for an algorithm that treats all ranks equally.
   std::string across_servers{};
+  /// By collective, where programs grow with the square of the number of ranks; work that cannot
+  /// fit is refused by these numbers before it begins.
+  std::vector<PairMemory> memory{};
   /// Ranks per node if the nodes are not known; 0: all ranks are on one node.
   int ranks_per_unknown_server = 0;
   std::function<Program(const AlgorithmRequest&)> trace{};

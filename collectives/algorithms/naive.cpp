@@ -108,6 +108,7 @@ AlgorithmEntry naive_entry() {
                       CollectiveKind::Gather, CollectiveKind::Scatter, CollectiveKind::AllToNext},
       .traits = {.runtime = Runtime::Nccl},
       .in_nccl = true,
+      .memory = {{CollectiveKind::AllToAll, 1000}},
       .trace = naive,
       .thread_blocks = naive_blocks};
 }

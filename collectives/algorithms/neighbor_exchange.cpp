@@ -52,6 +52,7 @@ AlgorithmEntry neighbor_exchange_entry() {
       .description = "exchange of two slices at a time with both neighbours in turn; ranks/2 steps",
       .collectives = {CollectiveKind::AllGather},
       .ranks = RankRule::even(),
+      .memory = {{CollectiveKind::AllGather, 55}},
       .trace = neighbor_exchange,
       .thread_blocks = neighbor_exchange_blocks};
 }

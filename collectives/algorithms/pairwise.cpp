@@ -39,6 +39,7 @@ AlgorithmEntry pairwise_entry() {
       .description =
           "step k sends to the k-th next rank and receives from the k-th previous; ranks - 1 steps",
       .collectives = {CollectiveKind::AllToAll},
+      .memory = {{CollectiveKind::AllToAll, 900}},
       .trace = pairwise,
       .thread_blocks = pairwise_blocks};
 }

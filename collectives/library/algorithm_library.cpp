@@ -10,6 +10,7 @@
 #include "collectives/library/program_entry.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
+#include "core/limits/memory_limit.hpp"
 
 namespace cclgym {
 
@@ -228,6 +229,20 @@ std::optional<ProgramOutline> outline_of_different_channels(const AlgorithmEntry
   return outline;
 }
 
+void require_program_memory(const AlgorithmEntry& algorithm, const AlgorithmRequest& request,
+                            double share) {
+  for (const PairMemory& memory : algorithm.memory) {
+    if (memory.collective != request.collective) continue;
+    const double pairs = static_cast<double>(request.ranks) * (request.ranks - 1) *
+                         request.channels * static_cast<double>(request.compile.instances);
+    require_memory(share * pairs * memory.bytes,
+                   fmt::format("{} by '{}' on {} ranks with {} channel{}",
+                               to_string(request.collective), algorithm.name, request.ranks,
+                               request.channels, request.channels == 1 ? "" : "s"),
+                   "a smaller fabric, fewer channels or fewer instances need less");
+  }
+}
+
 std::shared_ptr<const ThreadBlockProgram> build_algorithm(const AlgorithmEntry& algorithm,
                                                           const AlgorithmRequest& request) {
   if (algorithm.fixed()) {
@@ -235,6 +250,8 @@ std::shared_ptr<const ThreadBlockProgram> build_algorithm(const AlgorithmEntry& 
     require_own_request(algorithm, request);
     return algorithm.program;
   }
+  // Programs took at least a third of a simulation's memory when they were compiled.
+  require_program_memory(algorithm, request, 1.0 / 3);
   auto program = std::make_shared<ThreadBlockProgram>(
       compile(trace_algorithm(algorithm, request), request.compile));
   program->traits = algorithm.traits;

@@ -87,10 +87,17 @@ class AlgorithmLibrary {
 [[nodiscard]] Program trace_algorithm(const AlgorithmEntry& algorithm,
                                       const AlgorithmRequest& request);
 
+/// Throws ResourceError if the request's program cannot fit into the memory of this process
+/// (AlgorithmEntry::memory, core/limits/memory_limit.hpp). `share`: part of that memory that the
+/// work at hand takes; 1: for a simulation.
+void require_program_memory(const AlgorithmEntry& algorithm, const AlgorithmRequest& request,
+                            double share = 1);
+
 /// Traces, compiles and verifies the algorithm's program; returns a fixed program as it is. Throws
 /// UserError if the algorithm does not have the collective or does not fit the ranks, if channels <
 /// 1, if a ring is not a permutation of the ranks, or if the request differs from a fixed program;
-/// std::logic_error if the program fails its own verification (a bug of the algorithm).
+/// std::logic_error if the program fails its own verification (a bug of the algorithm), and
+/// ResourceError if it cannot fit into memory.
 [[nodiscard]] std::shared_ptr<const ThreadBlockProgram> build_algorithm(
     const AlgorithmEntry& algorithm, const AlgorithmRequest& request);
 

@@ -51,7 +51,7 @@ TEST_CASE("an AllToAll that cannot fit is refused before work begins", "[cli][li
       "simulate --fabric ndv4 --collective alltoall --algorithm naive --size 64MiB --engine flow ";
   // 512 ranks on one channel took 0.53 GiB when it was measured, which the estimate must allow.
   check_one_line(run_limited("-v 400000", call + "--nodes 512 --channels 2", folder.path()),
-                 "AllToAll by 'naive' on 4096 ranks with 2 channels needs at least 31.2 GiB of "
+                 "alltoall by 'naive' on 4096 ranks with 2 channels needs at least 31.2 GiB of "
                  "memory; ulimit -v leaves ");
   const Ended fits = run_limited("-v 400000", call + "--nodes 8", folder.path());
   INFO(fits.err);
@@ -77,6 +77,21 @@ TEST_CASE("an allocation that fails is one line, and no fault of cclgym", "[cli]
              "name: e\nfabrics: [{name: ndv4, nodes: 32}]\ncollectives: [alltoall]\nalgorithms: "
              "[naive]\nsizes: [64MiB]\nengine: flow\n");
   check_one_line(run_limited("-v 200000", "run e.yaml --jobs 1 --quiet", folder.path()), "memory");
+}
+
+TEST_CASE("a rollout that cannot fit is refused before the training begins", "[cli][limits]") {
+  SKIP_UNLESS(!kReservesAddresses, "a build without sanitizers");
+  const TemporaryFolder folder;
+  write_file(folder / "t.yaml",
+             "name: t\ntrain: [{options: {fabric: {name: ring, gpus: 4}, workload: {name: sweep, "
+             "sizes: 1KiB}}}]\nppo: {iterations: 1, environments: 10000, steps: 100000, sequence: "
+             "16}\nseeds: [1]\n");
+  const Ended ended = run_limited("-v 8000000", "train t.yaml --quiet", folder.path());
+  if (ended.err.find("cannot train") != std::string::npos) {
+    SKIP_UNLESS(false, "LibTorch");
+  }
+  check_one_line(ended, "a rollout of 10000 environments and 100000 steps needs at least ");
+  CHECK(ended.err.find("fewer environments or steps (ppo) need less") != std::string::npos);
 }
 
 const char* const kSweep =

@@ -111,6 +111,7 @@ AlgorithmEntry bruck_entry() {
               "Bruck's algorithm: messages at distance 1, 2, 4, … between local copies; "
               "log2(ranks) steps",
           .collectives = {CollectiveKind::AllGather, CollectiveKind::AllToAll},
+          .memory = {{CollectiveKind::AllToAll, 400}},
           .trace = bruck,
           .thread_blocks = bruck_blocks};
 }

@@ -155,6 +155,7 @@ AlgorithmEntry pat_entry() {
           .collectives = {CollectiveKind::AllGather, CollectiveKind::ReduceScatter},
           .traits = {.runtime = Runtime::Nccl},
           .in_nccl = true,
+          .memory = {{CollectiveKind::AllGather, 140}, {CollectiveKind::ReduceScatter, 140}},
           .trace = pat,
           .thread_blocks = pat_blocks};
 }

@@ -74,6 +74,7 @@ AlgorithmEntry scatter_allgather_ring_entry() {
   return {.name = "scatter-allgather-ring",
           .description = "Scatter along a binomial tree, then AllGather around a ring",
           .collectives = {CollectiveKind::Broadcast},
+          .memory = {{CollectiveKind::Broadcast, 100}},
           .trace = scatter_allgather_ring,
           .thread_blocks = scatter_allgather_ring_blocks};
 }

@@ -50,6 +50,7 @@ AlgorithmEntry hierarchical_composed_entry() {
           .collectives = {CollectiveKind::AllReduce},
           .traits = {.runtime = Runtime::Nccl},
           .across_servers = "composed",
+          .memory = {{CollectiveKind::AllReduce, 90}},
           .trace = hierarchical_composed,
           .thread_blocks = hierarchical_composed_blocks};
 }

@@ -71,6 +71,7 @@ AlgorithmEntry three_step_entry() {
           "data of a node for another crosses the network together, through one rank of each node",
       .collectives = {CollectiveKind::AllToAll},
       .across_servers = "gateway",
+      .memory = {{CollectiveKind::AllToAll, 400}},
       .trace = three_step,
       .thread_blocks = three_step_blocks};
 }

@@ -46,6 +46,7 @@ AlgorithmEntry two_step_entry() {
       .description = "chunks for a rank of another node cross the network together, as one message",
       .collectives = {CollectiveKind::AllToAll},
       .across_servers = "pipelined",
+      .memory = {{CollectiveKind::AllToAll, 250}},
       .trace = two_step,
       .thread_blocks = two_step_blocks};
 }

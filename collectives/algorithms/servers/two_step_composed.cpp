@@ -77,6 +77,7 @@ AlgorithmEntry two_step_composed_entry() {
       .collectives = {CollectiveKind::AllToAll},
       .traits = {.runtime = Runtime::Nccl},
       .across_servers = "composed",
+      .memory = {{CollectiveKind::AllToAll, 280}},
       .trace = two_step_composed,
       .thread_blocks = two_step_composed_blocks};
 }

@@ -108,9 +108,9 @@ TEST_CASE("a loop with a trained policy: its tables come from this process, and 
   CHECK(own.lane == kPolicyLane);
   CHECK(own.off.empty());
   CHECK(own.calls > 30);
-  // The process saw the calls of all ranks, and its last table is the one that the ranks use.
+  // The process saw the calls of all ranks, and its tables became theirs. The last one may be equal
+  // to the first: it depends on measured times.
   CHECK(plan.chooser->decisions() >= decisions + PolicyChooser::kCallsToSettle);
-  CHECK(plan.chooser->table() != first);
   CHECK(own.changes >= 1);
   for (const LoopRow& row : record.rows) {
     const MpiConfig& blind = plan.calls[static_cast<std::size_t>(row.call)]

@@ -30,7 +30,7 @@ std::vector<std::string> deploy(const std::vector<std::string>& more) {
 TEST_CASE("a policy becomes a folder that a job can use", "[cli][deploy]") {
   const TemporaryFolder folder;
   write_file(folder / "p.policy", policy_for("{name: ring, gpus: 4}", "stock-nccl", 1));
-  const auto args = deploy({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "it's here"});
+  const auto args = deploy({"--policy", "p.policy", "--for", "2.28.9", "-o", "it's here"});
   const Ended ended = run_program(args, folder.path());
   INFO(ended.err);
   REQUIRE(ended.code == 0);
@@ -59,6 +59,26 @@ TEST_CASE("a policy becomes a folder that a job can use", "[cli][deploy]") {
                             "\\\"\\$CCLGYM_POLICY\\\" && test -z \\\"\\$CCLGYM_TUNER_CSV\\\"\"";
   CHECK(std::system(shell.c_str()) == 0);
   CHECK(contains(read_file(out + "/env.sh"), "# export NCCL_PROFILER_PLUGIN="));
+  // bash finds a folder that was moved; other shells are told where it is, and say so if it is not.
+  const std::string moved = folder / "moved it";
+  std::filesystem::copy(out, moved);
+  const auto sourced = [&](const std::string& text) {
+    write_file(folder / "sourced.sh", text);
+    return std::system(
+        ("cd / && CDPATH=/tmp bash -euo pipefail '" + folder / "sourced.sh" + "'").c_str());
+  };
+  CHECK(sourced(". '" + moved + "/env.sh'\ntest \"$NCCL_TUNER_PLUGIN\" = '" + moved +
+                "/libnccl-tuner-cclgym.so'\ntest -z \"${CCLGYM_DEPLOYED:-}\"\n") == 0);
+  CHECK(sourced("CCLGYM_DEPLOYED='" + moved + "' sh -euc \". '" + moved +
+                "/env.sh'; test \\\"\\$CCLGYM_POLICY\\\" = '" + moved + "/tuner.policy'\"\n") == 0);
+  CHECK(sourced("export CCLGYM_DEPLOYED=/nowhere\n. '" + moved + "/env.sh' 2> '" + moved +
+                "/said'\ntest -z \"${NCCL_TUNER_PLUGIN:-}\"\n") == 0);
+  CHECK(read_file(moved + "/said") ==
+        "cclgym: /nowhere is not a deployed folder, so NCCL decides alone; set CCLGYM_DEPLOYED to "
+        "its path\n");
+
+  std::filesystem::remove_all(moved);
+  std::filesystem::remove(folder / "sourced.sh");
 
   // A second call rewrites the files of deploy and keeps other files in the folder.
   write_file(out + "/times.csv", "mine");
@@ -123,7 +143,13 @@ TEST_CASE("deploy refuses invalid requests, and then writes nothing", "[cli][dep
   refused({"--for", "nccl-2.28"}, "--out is missing");
   refused({"--for", "nccl-2.28", "-o", "out"}, "--policy, --dispatch or --constants is missing");
   refused({"--policy", "p.policy", "--for", "ncl-2.28", "-o", "out"}, "did you mean 'nccl-2.28'?");
-  refused({"--policy", "p.policy", "--for", "nccl-2.31", "-o", "out"}, "did you mean 'nccl-2.");
+  refused({"--policy", "p.policy", "--for", "nccl-2.28a", "-o", "out"},
+          "unknown release 'nccl-2.28a'; expected one of nccl-2.21, ");
+  refused({"--policy", "p.policy", "--for", "2.20.5", "-o", "out"},
+          "nccl-2.20 asks for no tuner that the plugin has; expected nccl-2.21 or newer");
+  refused({"--policy", "p.policy", "--for", "nccl-2.99", "-o", "out"},
+          "nccl-2.99 is newer than the releases that are known; the newest is nccl-2.32, with "
+          "version 6 of the tuner's interface");
   refused({"--policy", "none", "--for", "nccl-2.28", "-o", "out"}, "'none' does not exist");
   refused({"--policy", "p.policy", "--for", "nccl-2.28", "-o", "out", "--machine", "ring gpus=8"},
           "--machine: unknown machine 'ring gpus=8'; expected one of ring gpus=4");

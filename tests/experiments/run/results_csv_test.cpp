@@ -265,8 +265,8 @@ TEST_CASE("measured files", "[experiments][results-csv]") {
              ":2:1: the row has 8 ranks and names no fabric, but none of");
     contains(measured_refusal(header + "A,n,f,allreduce,8,1KiB,17,me\n"),
              ":2:19: size_bytes is '1KiB'");
-    contains(measured_refusal("# only comments\n"), "neither CSV with the column");
-    contains(measured_refusal(""), "neither CSV with the column");
+    contains(measured_refusal("# only comments\n"), "expected CSV with a header line");
+    contains(measured_refusal(""), "expected CSV with a header line");
   }
 }
 
