@@ -106,6 +106,11 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
   const std::string warning =
       cost_model_warning(setup_->site->cost_model, *setup_->site->fabrics.front());
   if (!warning.empty()) spec_.warnings.push_back(warning);
+  for (const CollectiveKind collective : setup_->actions->untuned_collectives()) {
+    spec_.warnings.push_back(
+        fmt::format("NCCL asks no tuner about {}, so no job can use what is learned for it",
+                    to_string(collective)));
+  }
   for (const IdleProgram& program : setup_->idle_programs) {
     spec_.warnings.push_back(UserError(program.where, program.message()).what());
   }

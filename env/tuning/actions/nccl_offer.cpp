@@ -21,6 +21,10 @@ bool NcclOffer::has(CollectiveKind collective, std::string_view program, Protoco
   return algorithm && nccl_.bandwidth_Bps(*tuned, *algorithm, protocol) > 0;
 }
 
+bool NcclOffer::asks_tuner(CollectiveKind collective) {
+  return nccl_collective(collective).has_value();
+}
+
 bool NcclOffer::sets_chunks() const { return nccl_.version() >= NcclVersion{2, 30, 0}; }
 
 }  // namespace cclgym

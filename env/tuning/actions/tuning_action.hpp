@@ -177,6 +177,9 @@ class TuningActions {
   /// ("ring LL128 channels=8").
   [[nodiscard]] std::string describe(std::span<const std::int32_t> action) const;
 
+  /// Collectives of the workload about which NCCL asks no tuner; empty without Options::as_nccl.
+  [[nodiscard]] std::vector<CollectiveKind> untuned_collectives() const;
+
  private:
   using Levels = std::array<std::int32_t, kKnobs>;
   /// A node of the tree of legal prefixes: its children, by value, are consecutive.

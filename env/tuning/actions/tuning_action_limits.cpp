@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
+#include <iterator>
 
 #include "core/error.hpp"
 #include "core/index.hpp"
@@ -90,6 +91,14 @@ std::optional<NcclOffer> TuningActions::offer(const Options& options) const {
                     fmt::format("the programs of NCCL there are not known: {}",
                                 std::string_view(error.what())));
   }
+}
+
+std::vector<CollectiveKind> TuningActions::untuned_collectives() const {
+  std::vector<CollectiveKind> untuned;
+  if (!offer_) return untuned;
+  std::ranges::copy_if(options_.collectives, std::back_inserter(untuned),
+                       [](CollectiveKind one) { return !NcclOffer::asks_tuner(one); });
+  return untuned;
 }
 
 bool TuningActions::has_action(CollectiveKind collective, const TunedProgram& program) const {

@@ -7,6 +7,7 @@
 
 #include "env/gym/counter_env.hpp"
 #include "env/gym/probe_env.hpp"
+#include "env/registry.hpp"
 #include "env/tuning/actions/nccl_offer.hpp"
 #include "env/tuning/tuning_testing.hpp"
 #include "support/thorough.hpp"
@@ -295,6 +296,23 @@ TEST_CASE("legal: nccl leaves NCCL's own choices on the machine", "[env][flat-ac
                              std::string(to_string(config.protocol));
     CHECK(has("{name: ndv4, servers: 2}", CollectiveKind::AllReduce, "").count(name) == 1);
   }
+}
+
+TEST_CASE("legal: nccl warns of collectives about which NCCL asks no tuner",
+          "[env][flat-actions]") {
+  const auto warnings = [](const std::string& legal) {
+    return make_environment("CollectiveTuning-v0",
+                            parse_yaml("{fabric: dgx1, actions: stock-nccl, legal: " + legal +
+                                           ", workload: {name: sweep, collectives: [allreduce, "
+                                           "alltoall], sizes: 1KiB}}",
+                                       "options"))
+        ->spec()
+        .warnings;
+  };
+  CHECK(warnings("library").empty());
+  CHECK(warnings("nccl") ==
+        std::vector<std::string>{"NCCL asks no tuner about alltoall, so no job can use what is "
+                                 "learned for it"});
 }
 
 TEST_CASE("legal: nccl follows the release that the first tuner names", "[env][flat-actions]") {
