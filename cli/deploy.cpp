@@ -14,6 +14,8 @@
 #include "cli/deployment/deploy_msccl.hpp"
 #include "cli/deployment/deployed_environment.hpp"
 #include "cli/deployment/exported_policy.hpp"
+#include "cli/output/dry_run.hpp"
+#include "cli/output/json_output.hpp"
 #include "cli/support/agent_run.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
@@ -197,6 +199,37 @@ OptionSpec target_option() {
   return spec;
 }
 
+// Writes the folder, unless this is a dry run, and says so. `lines`: the lines of its README for a
+// job.
+void finish_deployment(const Arguments& arguments, const std::string& folder,
+                       const std::vector<DeployedFile>& files, const std::vector<std::string>& said,
+                       const char* lines) {
+  const bool written = !arguments.has("dry-run");
+  if (written) write_deploy_folder(folder, files, arguments.has("force"));
+  if (wants_json(arguments)) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const DeployedFile& file : files) {
+      list.push_back({{"name", file.name}, {"bytes", file.contents.size()}});
+    }
+    print_json({{"written", written},
+                {"folder", folder},
+                {"for", arguments.text("for")},
+                {"files", list},
+                {"notes", said}});
+    return;
+  }
+  if (arguments.has("quiet")) return;
+  if (!written) print_out("{}", kNothingWritten);
+  for (const std::string& line : said) print_out("{}\n", line);
+  if (!written) {
+    for (const DeployedFile& file : files) {
+      print_out("file      {} ({} bytes)\n", file.name, file.contents.size());
+    }
+  }
+  print_out("folder    {} (for {}; its README.md has the {} to add to a job)\n",
+            arguments.text("out"), arguments.text("for"), lines);
+}
+
 int deploy_programs(const Arguments& arguments, XmlDialect dialect, const std::string& folder) {
   for (const char* name : {"dispatch", "constants", "times"}) {
     if (!arguments.has(name)) continue;
@@ -211,11 +244,7 @@ int deploy_programs(const Arguments& arguments, XmlDialect dialect, const std::s
   }
   const MscclDeployment made =
       deploy_msccl(policy.file, *setups.front(), dialect, arguments.text("policy"), folder);
-  write_deploy_folder(folder, made.files, arguments.has("force"));
-  if (arguments.has("quiet")) return 0;
-  for (const std::string& line : made.said) print_out("{}\n", line);
-  print_out("folder    {} (for {}; its README.md has the line to add to a job)\n",
-            arguments.text("out"), arguments.text("for"));
+  finish_deployment(arguments, folder, made.files, made.said, "line");
   return 0;
 }
 
@@ -235,7 +264,9 @@ int deploy(const std::vector<std::string>& args) {
           .option(agent_seed_option(), "N")
           .option("out,o", "DIR", "folder to write")
           .flag("force", "write into a folder that has other files")
+          .flag("dry-run", "print what would be written; nothing is written")
           .flag("quiet", "print only errors")
+          .flag("json", kJsonHelp)
           .read(args);
   if (!arguments) return 0;
   for (const char* name : {"for", "out"}) static_cast<void>(arguments->required(name));
@@ -270,11 +301,7 @@ int deploy(const std::vector<std::string>& args) {
   if (arguments->has("constants")) add_constants(deployment);
   deployment.add(kDeployedEnvironment, environment_file(deployment, folder));
   deployment.add(kDeployedReadme, readme(deployment, folder));
-  write_deploy_folder(folder, deployment.files, arguments->has("force"));
-  if (arguments->has("quiet")) return 0;
-  for (const std::string& line : deployment.said) print_out("{}\n", line);
-  print_out("folder    {} (for {}; its README.md has the two lines to add to a job)\n",
-            arguments->text("out"), deployment.release.name);
+  finish_deployment(*arguments, folder, deployment.files, deployment.said, "two lines");
   return 0;
 }
 

@@ -10,10 +10,9 @@
 #include "agents/evaluation/evaluation.hpp"
 #include "agents/evaluation/nccl_choices.hpp"
 #include "agents/tasks/evaluation_tasks.hpp"
-#include "agents/training/learned_policy.hpp"
 #include "agents/trigger/detector_table.hpp"
-#include "agents/trigger/retuning_policy.hpp"
-#include "agents/trigger/trigger_file.hpp"
+#include "cli/evaluation/evaluated_agents.hpp"
+#include "cli/evaluation/planned_evaluation.hpp"
 #include "cli/output/json_output.hpp"
 #include "cli/runs/run_cells.hpp"
 #include "cli/support/agent_run.hpp"
@@ -22,8 +21,6 @@
 #include "cli/support/print.hpp"
 #include "core/files/own_files.hpp"
 #include "core/files/text_file.hpp"
-#include "core/hash.hpp"
-#include "core/split.hpp"
 #include "core/tasks/run_tasks.hpp"
 #include "core/text_columns.hpp"
 #include "experiments/summary/train_dispatcher.hpp"
@@ -66,15 +63,6 @@ struct Part {
   std::uint64_t calls = 0;
 };
 
-// Names of baselines in a text "a,b".
-std::vector<std::string> names_of(const std::string& text) {
-  std::vector<std::string> names;
-  for (const std::string_view name : split(text, ',')) {
-    if (!name.empty()) names.emplace_back(name);
-  }
-  return names;
-}
-
 EvaluatedPolicy baseline(const std::string& name) {
   (void)make_baseline(name);  // throws errors before anything runs
   EvaluatedPolicy policy{.name = name,
@@ -82,56 +70,6 @@ EvaluatedPolicy baseline(const std::string& name) {
                          .tuners = {}};
   if (is_tuner(name)) policy.tuners = {name};
   return policy;
-}
-
-// The triggers of a run's agents that have any.
-std::vector<SeedTrigger> triggers_of(const AgentRun& run) {
-  std::vector<SeedTrigger> triggers;
-  for (const std::uint64_t seed : run.seeds) {
-    const std::string path = trigger_path(run.folder, seed);
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) continue;
-    for (TrainedTrigger& one : load_trained_triggers(path)) {
-      triggers.push_back({.seed = seed, .trained = std::move(one)});
-    }
-  }
-  return triggers;
-}
-
-// The agent of a run and, if triggers were trained, the same agent with its triggers and frozen.
-std::vector<EvaluatedPolicy> agents_of(const std::shared_ptr<const AgentRun>& run) {
-  const auto trained = [run](std::uint64_t seed) {
-    const bool own = std::ranges::find(run->seeds, seed) != run->seeds.end();
-    return own ? seed : run->seeds[seed % run->seeds.size()];
-  };
-  const std::string agent = run->config.agent_name();
-  std::vector<EvaluatedPolicy> policies{
-      {.name = agent, .make = [=](std::uint64_t seed) -> std::unique_ptr<Policy> {
-         return std::make_unique<LearnedPolicy>(load_agent(*run, trained(seed)).weights, agent);
-       }}};
-  using SeedTriggers = std::map<std::uint64_t, std::vector<TriggerOf>>;
-  SeedTriggers cusums;
-  SeedTriggers learned;
-  for (const std::uint64_t seed : run->seeds) cusums[seed] = learned[seed] = {};
-  for (const SeedTrigger& one : triggers_of(*run)) {
-    (one.trained.trigger.learned ? learned : cusums)[one.seed].push_back(one.trained.trigger);
-  }
-  const auto all_have = [](const SeedTriggers& triggers) {
-    return std::ranges::none_of(triggers, [](const auto& one) { return one.second.empty(); });
-  };
-  const auto retuning = [&](const std::string& name, const SeedTriggers& triggers) {
-    policies.push_back({.name = name, .make = [=](std::uint64_t seed) -> std::unique_ptr<Policy> {
-                          const std::uint64_t which = trained(seed);
-                          const auto own = triggers.find(which);
-                          return std::make_unique<RetuningPolicy>(
-                              load_agent(*run, which).weights,
-                              own != triggers.end() ? own->second : std::vector<TriggerOf>{}, name);
-                        }});
-  };
-  if (all_have(cusums)) retuning(agent + "+trigger", cusums);
-  if (all_have(learned)) retuning(agent + "+lstm-trigger", learned);
-  if (policies.size() > 1) retuning(agent + " frozen", {});
-  return policies;
 }
 
 // The policies that can run in each part. A baseline that belongs to one machine, such as its
@@ -200,19 +138,6 @@ std::vector<std::string> baselines_of(const std::vector<Part>& parts) {
   return default_baselines(parts.front().setup->actions->profile());
 }
 
-// Hash of the agents and triggers of a run, and of its file.
-std::string hash_of(const AgentRun& run) {
-  TextHash hash;
-  hash.add(run.config.hash());
-  for (const std::uint64_t seed : run.seeds) {
-    hash.add(load_checkpoint_bytes(checkpoint_path(run.folder, seed)));
-    const std::string triggers = trigger_path(run.folder, seed);
-    std::error_code error;
-    if (std::filesystem::exists(triggers, error)) hash.add(read_text_file(triggers, kMaxInputFile));
-  }
-  return hash.hex();
-}
-
 int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
   const auto arguments =
       ArgumentReader(evaluate_command())
@@ -222,10 +147,12 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
                   "names of baselines, separated by commas [default: those of the action profile]")
           .option(calls_option(), "N")
           .option(seeds_option(), "N")
-          .option("out", "DIR",
+          .option("out,o", "DIR",
                   "folder for evaluation.csv, choices.txt and report.html [default: RUN, or "
                   "results/NAME]")
           .option(peer_timeout_option(), "TIME")
+          .flag("dry-run",
+                "print the number of runs and an estimate of the time; nothing is written")
           .flag("quiet", "print only errors")
           .flag("json", kJsonHelp)
           .read(args);
@@ -236,7 +163,7 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
     for (const std::string& name : names) policies.push_back(baseline(name));
   };
   // Reports a mistake here before anything is read.
-  if (arguments->has("against")) add_baselines(names_of(arguments->text("against")));
+  if (arguments->has("against")) add_baselines(arguments->names("against"));
 
   const std::string seeds_text = arguments->has("seeds") ? arguments->text("seeds") : "3";
   const std::int64_t seeds = read_integer(seeds_text, seeds_option(), argument_location("seeds"));
@@ -284,6 +211,10 @@ int evaluate(const std::vector<std::string>& args, TaskPlace* place) {
       places.back().calls = static_cast<std::uint64_t>(
           read_integer(arguments->text("calls"), calls_option(), argument_location("calls")));
     }
+  }
+  if (arguments->has("dry-run")) {
+    print_planned_evaluation(places, options, folder, wants_json(*arguments));
+    return 0;
   }
   const TaskSet tasks = evaluation_tasks(places, options.seeds, input);
   const TaskOptions task_options{.place = place,

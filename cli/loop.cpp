@@ -8,12 +8,15 @@
 #include "calibration/loop/loop_results.hpp"
 #include "calibration/loop/loop_run.hpp"
 #include "cli/deployment/exported_policy.hpp"
+#include "cli/descriptions/loop_json.hpp"
+#include "cli/output/json_output.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/interrupt.hpp"
 #include "cli/support/mpi_options.hpp"
 #include "cli/support/print.hpp"
 #include "core/files/own_files.hpp"
 #include "core/files/text_file.hpp"
+#include "core/progress.hpp"
 #include "core/units.hpp"
 #include "experiments/run/run_folder.hpp"
 
@@ -40,12 +43,14 @@ std::string inside(const std::string& folder, const char* name) {
 
 // Prints the results, and writes the page unless there is no folder.
 void publish(const std::string& name, const std::string& start, const LoopRecord& record,
-             const std::string& folder) {
+             const std::string& folder, bool json) {
   const LoopResults results = loop_results(record, start);
-  print_out("{}", loop_text(record, results));
-  if (folder.empty()) return;
-  write_text_file(inside(folder, kLoopPage), loop_html(name, record, results));
-  print_out("\npage      {}\n", inside(folder, kLoopPage));
+  if (!json) print_out("{}", loop_text(record, results));
+  if (!folder.empty()) {
+    write_text_file(inside(folder, kLoopPage), loop_html(name, record, results));
+    if (!json) print_out("\npage      {}\n", inside(folder, kLoopPage));
+  }
+  if (json) print_json(loop_results_json(record, results));
 }
 
 // The policy that the file names; nullopt if it names none.
@@ -79,9 +84,8 @@ void print_plan(const LoopPlan& plan) {
     const PlannedCall& planned = plan.calls[i];
     std::string line = fmt::format("{} of {}: {} candidates", to_string(planned.call.collective),
                                    format_bytes(planned.call.bytes), planned.configs.size());
-    for (const LoopLane& lane : plan.lanes) {
-      if (lane.name == kDefaultLane || lane.name == kAgentLane || lane.asks) continue;
-      line += fmt::format("; {}: {}", lane.name, chosen_name(planned.configs[lane.table[i]]));
+    for (const LoopLane* lane : lanes_with_tables(plan)) {
+      line += fmt::format("; {}: {}", lane->name, chosen_name(planned.configs[lane->table[i]]));
     }
     print_out("{}\n", line);
   }
@@ -96,12 +100,13 @@ int loop(const std::vector<std::string>& args) {
               "folder of an earlier loop, whose tables are printed from its files (and its page is "
               "written with --out); nothing is measured")
       .flag("dry-run", "print the candidates and the first tables; nothing is measured")
-      .flag("plan", "older name of --dry-run");
+      .flag("plan", "older name of --dry-run")
+      .flag("json", kJsonHelp);
   add_launch_options(reader);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   if (arguments->has("show")) {
-    for (const std::string& name : reader.names_besides({"show", "out", "help"})) {
+    for (const std::string& name : reader.names_besides({"show", "out", "json", "help"})) {
       if (!arguments->has(name)) continue;
       throw UserError(
           argument_location("show"),
@@ -119,7 +124,7 @@ int loop(const std::vector<std::string>& args) {
       write_text_file(inside(out, kLoopFile),
                       read_text_file(inside(folder, kLoopFile), kLargestLoopFile));
     }
-    publish(config.name, config.start, record, out);
+    publish(config.name, config.start, record, out, wants_json(*arguments));
     return 0;
   }
   if (!arguments->has("FILE")) {
@@ -129,8 +134,16 @@ int loop(const std::vector<std::string>& args) {
   const LoopConfig config = load_loop_config(file);
   const std::optional<PolicyFile> policy = read_policy(config);
   const LoopPlan plan = plan_loop(config, policy ? &*policy : nullptr);
+  const bool json = wants_json(*arguments);
   if (arguments->has("dry-run") || arguments->has("plan")) {
-    print_plan(plan);
+    if (json) {
+      print_json(
+          {{"ranks", plan.ranks}, {"seconds", config.seconds}, {"calls", loop_plan_json(plan)}});
+    } else {
+      print_plan(plan);
+      print_out("time      {} (seconds of the file), besides the start\n",
+                duration_text(config.seconds));
+    }
     return 0;
   }
   if (!arguments->has("out")) {
@@ -139,7 +152,7 @@ int loop(const std::vector<std::string>& args) {
   const std::string folder = arguments->text("out");
   refuse_foreign_files(folder, loop_files());
   make_folder(folder);
-  print_plan(plan);
+  if (!json) print_plan(plan);
   double shown_s = 0;
   const auto progress = [&](double at_s) {
     if (at_s < shown_s + 10) return;
@@ -166,7 +179,7 @@ int loop(const std::vector<std::string>& args) {
   write_loop_record(record, folder);
   write_text_file(inside(folder, kLoopFile), read_text_file(file, kLargestLoopFile));
   std::filesystem::remove(partial);
-  publish(config.name, config.start, record, folder);
+  publish(config.name, config.start, record, folder, json);
   return 0;
 }
 

@@ -11,7 +11,7 @@ namespace {
 int merge(const std::vector<std::string>& args) {
   ArgumentReader reader(merge_command());
   reader.repeated("DIR", "folders with the shards of one experiment")
-      .option("out", "DIR", "folder for the results [default: the first folder]")
+      .option("out,o", "DIR", "folder for the results [default: the first folder]")
       .flag("fresh", "delete the results in the folder and start over")
       .flag("quiet", "print only errors")
       .flag("json", kJsonHelp);

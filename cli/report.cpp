@@ -5,6 +5,7 @@
 #include <iostream>
 #include <utility>
 
+#include "cli/output/dry_run.hpp"
 #include "cli/output/json_output.hpp"
 #include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
@@ -25,7 +26,7 @@ namespace {
 
 // Compares two runs: a table here, and a page with the plots of both.
 int compare_folders(const Arguments& arguments) {
-  for (const char* name : {"dispatcher", "svg", "png", "json"}) {
+  for (const char* name : {"dispatcher", "svg", "png", "json", "dry-run"}) {
     if (arguments.has(name)) {
       throw UserError(argument_location(name), "is for the report of one run; leave it out");
     }
@@ -69,6 +70,20 @@ void write_plots(const Arguments& arguments, const Experiment& experiment,
   }
 }
 
+void print_planned_report(const Arguments& arguments, std::size_t plots) {
+  const std::string page =
+      arguments.has("out") ? arguments.text("out") : arguments.text("DIR") + "/report.html";
+  const bool svg = arguments.has("svg");
+  if (wants_json(arguments)) {
+    nlohmann::ordered_json plan{{"report", page}, {"plots", svg ? plots : 0}, {"svg", nullptr}};
+    if (svg) plan["svg"] = arguments.text("svg");
+    print_json(plan);
+    return;
+  }
+  print_out("{}report    {}\n", kNothingWritten, page);
+  if (svg) print_out("plots     {} in {}\n", plots, arguments.text("svg"));
+}
+
 int report(const std::vector<std::string>& args) {
   ArgumentReader reader(report_command());
   reader.positional("DIR", "folder of a run (has experiment.yaml and results.csv)")
@@ -78,6 +93,7 @@ int report(const std::vector<std::string>& args) {
       .flag("png", "write PNG files beside them, with rsvg-convert")
       .option("dispatcher", "FILE",
               "dispatcher (tune-dispatch --svm) whose accuracy and regret on these results to show")
+      .flag("dry-run", "print what would be written; nothing is written")
       .flag("quiet", "print only errors")
       .flag("json", kJsonHelp);
   const auto arguments = reader.read(args);
@@ -96,6 +112,10 @@ int report(const std::vector<std::string>& args) {
   if (arguments->has("dispatcher")) {
     dispatchers.push_back(read_report_dispatcher(experiment, arguments->text("dispatcher"),
                                                  argument_location("dispatcher")));
+  }
+  if (arguments->has("dry-run")) {
+    print_planned_report(*arguments, report_plots(experiment, results.rows).size());
+    return 0;
   }
   std::string scores;
   for (const ReportDispatcher& one : dispatchers) scores += "\n" + dispatcher_text(one.dispatcher);

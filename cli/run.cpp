@@ -23,7 +23,7 @@ OptionSpec engine_option() {
 int run(const std::vector<std::string>& args, TaskPlace* place) {
   ArgumentReader reader(run_command());
   reader.positional("FILE", "experiment file (docs/experiments.md)")
-      .option("out", "DIR", "folder for the results [default: results/NAME]")
+      .option("out,o", "DIR", "folder for the results [default: results/NAME]")
       .option(engine_option(), "E")
       .option(jobs_option(), "N")
       .option("shard", "I/N",

@@ -2,11 +2,13 @@
 #include "synthesis/strategies/synthesize.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/output/json_output.hpp"
 #include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/fabric_options.hpp"
@@ -14,11 +16,13 @@
 #include "cli/synthesis/search_line.hpp"
 #include "cli/synthesis/sweep_programs.hpp"
 #include "cli/synthesis/synthesis_files.hpp"
+#include "cli/synthesis/synthesis_outcome.hpp"
 #include "cli/synthesis/synthesis_text.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "core/counted.hpp"
 #include "core/files/text_file.hpp"
 #include "core/hash.hpp"
+#include "core/progress.hpp"
 #include "core/split.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "experiments/run/run_folder.hpp"
@@ -84,6 +88,7 @@ struct SynthesisCall {
   std::size_t jobs = 1;
   bool sweep = true;
   bool quiet = false;
+  bool json = false;
 };
 
 // check_request() with the option that is to blame.
@@ -130,6 +135,7 @@ SynthesisCall read_call(const Arguments& arguments) {
   check_sizes(call.sizes, call.collective, call.fabric->ranks(), argument_location("sizes"));
   call.jobs = jobs_of(arguments);
   call.sweep = !arguments.has("no-sweep");
+  call.json = wants_json(arguments);
   call.quiet = arguments.has("quiet");
   return call;
 }
@@ -182,6 +188,43 @@ std::string identity_of(const SynthesisCall& call, const std::string& input) {
   return fmt::format("{} ({})", call.title, hash.hex());
 }
 
+// Prints what would be searched and simulated. Only the search has a limit of its time: the cells
+// of the sweep depend on the programs that it finds.
+void print_planned_synthesis(const SynthesisCall& call, SynthesisFolder& folder) {
+  const synthesis::SynthesisOptions& options = call.options;
+  const bool sweep = call.sweep && options.group.empty();
+  const bool fronts = options.pareto && call.fabric->ranks() <= synthesis::kMaxParetoRanks;
+  std::vector<std::string> methods;
+  if (fronts) methods.emplace_back("step schedules");
+  if (options.throughput) methods.emplace_back("trees at full throughput");
+  const std::vector<std::string> others =
+      sweep ? rivals_of(call.collective, *call.fabric, call.model) : std::vector<std::string>{};
+  const bool different = folder.before() == SynthesisFolder::Before::Different;
+  const std::size_t kept = folder.memory().decided.size();
+  if (call.json) {
+    print_json({{"title", call.title},
+                {"folder", call.folder},
+                {"replaces_other_synthesis", different},
+                {"answers_kept", kept},
+                {"searches", methods},
+                {"search_most_s", options.time_limit_s},
+                {"sweep", sweep},
+                {"sweep_sizes", sweep ? nlohmann::ordered_json(call.sizes) : nullptr},
+                {"sweep_others", others}});
+    return;
+  }
+  print_out("{}\nsearches  {}\n", call.title, fmt::join(methods, ", "));
+  print_out("kept      {} of an earlier run\n", counted(kept, "answer"));
+  if (different) print_out("removed   the files of a synthesis of other input\n");
+  print_out("time      at most about {} for the searches (--time-limit)\n",
+            duration_text(options.time_limit_s));
+  if (sweep) {
+    print_out("sweep     {} for each program found{}{}; its time depends on the programs\n",
+              call.sizes, others.empty() ? "" : " and ", fmt::join(others, ", "));
+  }
+  print_out("folder    {}\n", call.folder);
+}
+
 int run_synthesis(const std::vector<std::string>& args, TaskPlace* place) {
   ArgumentReader reader(synthesize_command());
   reader.option("fabric", "F", "fabric (cclgym list fabrics), or a fabric file (*.yaml)");
@@ -198,7 +241,9 @@ int run_synthesis(const std::vector<std::string>& args, TaskPlace* place) {
       .option(jobs_option(), "N")
       .option(peer_timeout_option(), "TIME")
       .flag("no-sweep", "write programs without simulating them, and no dispatch table")
+      .flag("dry-run", "print what would be searched and simulated; nothing is written")
       .flag("quiet", "print only errors")
+      .flag("json", kJsonHelp)
       .option("out,o", "DIR", "folder for programs, dispatch table and report");
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
@@ -212,6 +257,10 @@ int run_synthesis(const std::vector<std::string>& args, TaskPlace* place) {
   const double peer_timeout_s = peer_timeout_of(*arguments);
   share_tasks(cells, {.place = place, .jobs = call.jobs, .peer_timeout_s = peer_timeout_s});
   SynthesisFolder folder(call.folder, input);
+  if (arguments->has("dry-run")) {
+    print_planned_synthesis(call, folder);
+    return 0;
+  }
   const std::size_t kept = folder.memory().decided.size();
   folder.begin();
   say_before(folder, kept, call.quiet);
@@ -254,18 +303,17 @@ int run_synthesis(const std::vector<std::string>& args, TaskPlace* place) {
                                        .compared = !grouped,
                                        .root = call.options.root,
                                        .swept = sweep}));
-  if (!call.quiet) {
-    print_out("{}: {}\nbounds: {}\n", call.title, counted(made.programs.size(), "program"),
-              bounds_text(made));
-    if (!made.programs.empty()) print_out("\n{}", programs_table(made));
-    if (sweep) print_out("\n{}", tuned);
-    for (const std::string& note : notes) print_out("note: {}\n", note);
-    print_out("\n");
-    if (!programs.files.empty()) print_out("programs  {}\n", folder.path("programs"));
-    print_out("proofs    {} ({})\n", folder.path("certificates"),
-              counted(certificates.size(), "file"));
-    if (sweep) print_out("table     {}\n", folder.path("dispatch.yaml"));
-    print_out("report    {}\n", report);
+  const SynthesisOutcome outcome{.title = call.title,
+                                 .made = made,
+                                 .notes = notes,
+                                 .tuned = tuned,
+                                 .files = programs.files.size(),
+                                 .proofs = certificates.size(),
+                                 .table = sweep};
+  if (call.json) {
+    print_json(outcome_json(outcome, call.folder));
+  } else if (!call.quiet) {
+    print_outcome(outcome, call.folder);
   }
   if (made.programs.empty() && call.quiet) {
     print_error("no program; bounds: {}\n", bounds_text(made));

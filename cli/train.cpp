@@ -297,7 +297,7 @@ void print_planned(const Training& training, bool fresh) {
 int train(const std::vector<std::string>& args, TaskPlace* place) {
   ArgumentReader reader(train_command());
   reader.positional("FILE", "training file (docs/agents.md)")
-      .option("out", "DIR", "folder for the results [default: results/NAME]")
+      .option("out,o", "DIR", "folder for the results [default: results/NAME]")
       .option(seed_option(), "N")
       .option("variant", "NAMES",
               "names of variants of the file to train, separated by commas, or all; several go to "

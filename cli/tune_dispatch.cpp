@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fmt/core.h>
 
+#include "cli/output/dry_run.hpp"
 #include "cli/output/json_output.hpp"
 #include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
@@ -51,7 +52,8 @@ const OptionSpec kSplitSeed{.name = "seed",
                             .max = 1e15,
                             .default_text = "1"};
 
-// The experiment of a folder with results, or of a file, whose cells are then simulated first.
+// The experiment of a folder with results, or of a file, whose cells are then simulated first. With
+// --dry-run, they are only counted and their time is estimated.
 Experiment sweep_of(const Arguments& arguments, TaskPlace* place, std::string& folder) {
   const std::string& source = arguments.text("SWEEP");
   std::error_code error;
@@ -62,23 +64,32 @@ Experiment sweep_of(const Arguments& arguments, TaskPlace* place, std::string& f
                       "is for a sweep that has not run yet; the "
                       "folder has its results; leave it out");
     }
-    share_tasks({}, {.place = place});  // nothing is left to simulate
     folder = source;
-    return load_run_experiment(folder);
+    Experiment experiment = load_run_experiment(folder);
+    if (arguments.has("dry-run")) {
+      print_dry_run(experiment, {.folder = folder, .jobs = 1}, wants_json(arguments),
+                    arguments.text("out"));
+    } else {
+      share_tasks({}, {.place = place});  // nothing is left to simulate
+    }
+    return experiment;
   }
   Experiment experiment = load_experiment(source);
   folder = arguments.has("results") ? arguments.text("results") : default_run_folder(experiment);
   const std::string advice = fmt::format(
       "choose another folder with --results, or start over with cclgym run {} --out {} --fresh",
       source, folder);
-  run_cells(experiment,
-            {.folder = folder,
-             .place = place,
-             .jobs = jobs_of(arguments),
-             .cell_timeout_s = cell_timeout_of(arguments),
-             .peer_timeout_s = peer_timeout_of(arguments),
-             .advice = advice},
-            arguments.has("quiet"));
+  const RunOptions options{.folder = folder,
+                           .place = place,
+                           .jobs = jobs_of(arguments),
+                           .cell_timeout_s = cell_timeout_of(arguments),
+                           .peer_timeout_s = peer_timeout_of(arguments),
+                           .advice = advice};
+  if (arguments.has("dry-run")) {
+    print_dry_run(experiment, options, wants_json(arguments), arguments.text("out"));
+  } else {
+    run_cells(experiment, options, arguments.has("quiet"));
+  }
   return experiment;
 }
 
@@ -167,6 +178,9 @@ int tune(const std::vector<std::string>& args, TaskPlace* place) {
           .option(jobs_option(), "N")
           .option(cell_timeout_option(), "TIME")
           .option(peer_timeout_option(), "TIME")
+          .flag("dry-run",
+                "print the number of cells to simulate and an estimate of the time; nothing is "
+                "written")
           .flag("quiet", "print only errors")
           .flag("json", kJsonHelp)
           .read(args);
@@ -178,6 +192,7 @@ int tune(const std::vector<std::string>& args, TaskPlace* place) {
   std::string folder;
   const Experiment experiment = sweep_of(*arguments, place, folder);
   refuse_file_of_run(arguments->text("out"), folder, argument_location("out"));
+  if (arguments->has("dry-run")) return 0;
   const std::vector<ResultRow> rows = read_run_results(experiment, folder).rows;
   if (rows.size() < experiment.cells.size()) {
     throw UserError(fmt::format("{}: {} of {} cells have no result; finish the run first",

@@ -50,7 +50,7 @@ install(FILES ${reference}/cclgym.fish COMPONENT program
 get_property(parts GLOBAL PROPERTY cclgym_parts)
 list(FILTER parts EXCLUDE REGEX "^cclgym_cli")
 set(objects "")
-foreach(part ${parts} cclgym_gradient_none)
+foreach(part ${parts} cclgym_gradient_none cclgym_onnx_none)
   list(APPEND objects $<TARGET_OBJECTS:${part}>)
 endforeach()
 add_library(cclgym_installed STATIC ${objects})

@@ -169,6 +169,11 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
 
 }  // namespace
 
+std::uint64_t evaluated_calls(const TuningSetup& setup, std::uint64_t given) {
+  bool finite = false;
+  return calls_of(setup, given, finite);
+}
+
 PolicyEvaluator::PolicyEvaluator(std::shared_ptr<const TuningSetup> setup, std::uint64_t calls)
     : setup_(std::move(setup)), calls_(calls_of(*setup_, calls, finite_)) {}
 

@@ -76,6 +76,9 @@ struct StreamCall {
   double default_us = 0;
 };
 
+/// Number of calls of a run: `given` (EvaluationOptions::calls), or what 0 stands for.
+[[nodiscard]] std::uint64_t evaluated_calls(const TuningSetup& setup, std::uint64_t given);
+
 /// Runs policies in an environment one by one. Results do not depend on earlier runs.
 class PolicyEvaluator {
  public:

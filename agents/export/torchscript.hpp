@@ -30,10 +30,10 @@ namespace cclgym {
 /// the tensors' names, in which '_' replaces '.'.
 [[nodiscard]] std::string torchscript_source(const PolicyShape& shape, float input_limit);
 
-/// Writes the file atomically. Throws UserError if it cannot be written or LibTorch is missing, and
+/// The module as the bytes of its file. Throws UserError if LibTorch is missing, and
 /// std::logic_error for the reasons of to_policy_file.
-void write_torchscript(const PolicyWeights& weights, const std::vector<PolicyRules>& rules,
-                       const std::string& path);
+[[nodiscard]] std::string torchscript_module(const PolicyWeights& weights,
+                                             const std::vector<PolicyRules>& rules);
 
 /// Results of a module, for tests.
 struct ScriptedCalls {
@@ -43,8 +43,8 @@ struct ScriptedCalls {
   std::vector<float> states;         ///< [calls x 2 lstm]: h, then c, after each call
 };
 /// Loads a file with torch::jit::load and plays `observations` ([calls x N]) in sequence from the
-/// initial state, under the rules of a machine and collective. Throws UserError if the file was not
-/// written by write_torchscript or has no such rules.
+/// initial state, under the rules of a machine and collective. Throws UserError if the file is
+/// no such module or has no such rules.
 [[nodiscard]] ScriptedCalls run_torchscript(const std::string& path, const std::string& rules,
                                             std::span<const float> observations);
 

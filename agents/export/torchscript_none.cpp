@@ -5,8 +5,8 @@
 
 namespace cclgym {
 
-void write_torchscript(const PolicyWeights& /*weights*/, const std::vector<PolicyRules>& /*rules*/,
-                       const std::string& /*path*/) {
+std::string torchscript_module(const PolicyWeights& /*weights*/,
+                               const std::vector<PolicyRules>& /*rules*/) {
   throw UserError("cannot write TorchScript: " + training_library());
 }
 

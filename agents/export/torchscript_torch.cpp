@@ -6,7 +6,6 @@
 
 #include "agents/export/torchscript.hpp"
 #include "core/error.hpp"
-#include "core/files/text_file.hpp"
 
 namespace cclgym {
 
@@ -74,8 +73,8 @@ void append_logits(const IValue& outputs, std::vector<float>& to) {
 
 }  // namespace
 
-void write_torchscript(const PolicyWeights& weights, const std::vector<PolicyRules>& rules,
-                       const std::string& path) {
+std::string torchscript_module(const PolicyWeights& weights,
+                               const std::vector<PolicyRules>& rules) {
   (void)to_policy_file(weights, rules);  // checks that names and rules match the shape
   torch::jit::Module module("CclgymPolicy");
   const std::vector<std::size_t> inputs{weights.shape.observations};
@@ -92,7 +91,7 @@ void write_torchscript(const PolicyWeights& weights, const std::vector<PolicyRul
   module.define(torchscript_source(weights.shape, weights.input_limit));
   std::ostringstream bytes;
   module.save(bytes);
-  write_text_file(path, bytes.str());
+  return bytes.str();
 }
 
 ScriptedCalls run_torchscript(const std::string& path, const std::string& rules,

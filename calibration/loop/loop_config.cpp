@@ -67,8 +67,12 @@ LearnedTriggerParameters read_trigger(const YamlValue& path, const OptionSpec& s
     throw UserError(path.location(),
                     fmt::format("there is no file '{}'; expected a trigger.yaml", trigger));
   }
-  for (const TrainedTrigger& one : load_trained_triggers(trigger)) {
-    if (one.trigger.learned) return *one.trigger.learned;
+  try {
+    for (const TrainedTrigger& one : load_trained_triggers(trigger)) {
+      if (one.trigger.learned) return *one.trigger.learned;
+    }
+  } catch (const UserError& fault) {
+    throw UserError(path.location(), fault.what());
   }
   throw UserError(path.location(),
                   fmt::format("'{}' has no learned trigger; expected an item with form: lstm, as "

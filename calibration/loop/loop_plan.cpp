@@ -45,7 +45,11 @@ Sweep read_sweep(const std::string& path, const SourceLocation& where) {
   if (!std::filesystem::is_regular_file(path)) {
     throw UserError(where, fmt::format("there is no file '{}'; expected a CSV of calibrate", path));
   }
-  return {.path = path, .where = where, .rows = read_measured_file(path)};
+  try {
+    return {.path = path, .where = where, .rows = read_measured_file(path)};
+  } catch (const UserError& fault) {
+    throw UserError(where, fault.what());
+  }
 }
 
 SweptTimes times_of(const Sweep& sweep, const LoopCallSpec& call, int& ranks) {

@@ -8,7 +8,6 @@
 #include "agents/export/deployed_setup.hpp"
 #include "cli/support/command.hpp"
 #include "core/files/text_file.hpp"
-#include "core/split.hpp"
 #include "core/version.hpp"
 
 namespace cclgym {
@@ -76,13 +75,7 @@ ExportedPolicy read_policy_or_run(const std::string& source,
 }
 
 std::vector<std::string> machine_labels(const Arguments& arguments) {
-  std::vector<std::string> labels;
-  if (!arguments.has("machine")) return labels;
-  for (const std::string_view label : split(arguments.text("machine"), ',')) {
-    labels.emplace_back(label);
-  }
-  if (labels.back().empty()) labels.pop_back();  // a comma at the end
-  return labels;
+  return arguments.names("machine");
 }
 
 std::vector<std::shared_ptr<const TuningSetup>> chosen_setups(

@@ -33,7 +33,8 @@ std::size_t rows_done(const Experiment& experiment, const RunOptions& options) {
 
 }  // namespace
 
-void print_dry_run(const Experiment& experiment, const RunOptions& options, bool json) {
+void print_dry_run(const Experiment& experiment, const RunOptions& options, bool json,
+                   const std::string& table) {
   const std::size_t cells = options.shard.size(experiment.cells.size());
   const std::size_t done = std::min(cells, rows_done(experiment, options));
   const std::size_t missing = cells - done;
@@ -54,19 +55,22 @@ void print_dry_run(const Experiment& experiment, const RunOptions& options, bool
                                 : took_s / static_cast<double>(timed) *
                                       static_cast<double>(missing) / static_cast<double>(workers);
   if (json) {
-    print_json({{"experiment", experiment.name},
-                {"cells", cells},
-                {"done", done},
-                {"left_out", experiment.skipped.size()},
-                {"folder", options.folder},
-                {"workers", workers},
-                {"timed_cells", timed},
-                {"estimated_s", estimate_s}});
+    nlohmann::ordered_json plan{{"experiment", experiment.name},
+                                {"cells", cells},
+                                {"done", done},
+                                {"left_out", experiment.skipped.size()},
+                                {"folder", options.folder},
+                                {"workers", workers},
+                                {"timed_cells", timed},
+                                {"estimated_s", estimate_s}};
+    if (!table.empty()) plan["table"] = table;
+    print_json(plan);
     return;
   }
   for (const std::string& text : experiment.warnings) print_warning(text);
   for (const std::string& line : experiment.skipped) print_error("left out: {}\n", line);
   print_out("cells     {}, of which {} are done\nfolder    {}\n", cells, done, options.folder);
+  if (!table.empty()) print_out("table     {}\n", table);
   if (timed == 0) return;
   print_out("time      about {} with {} worker{}, going by {} of the cells, which took {} here\n",
             duration_text(estimate_s), workers, workers == 1 ? "" : "s", timed,

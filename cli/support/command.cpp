@@ -6,6 +6,7 @@
 
 #include "cli/support/help_layout.hpp"
 #include "cli/support/print.hpp"
+#include "core/split.hpp"
 
 namespace cclgym {
 
@@ -71,6 +72,24 @@ std::vector<std::string> texts_of(const po::variable_value& value) {
 const std::string& Arguments::required(const std::string& name) const {
   if (has(name)) return text(name);
   throw UserError(fmt::format("--{} is missing; see cclgym {} --help", name, command_));
+}
+
+std::vector<std::string> Arguments::names(const std::string& name) const {
+  std::vector<std::string> names;
+  if (!has(name)) return names;
+  for (const std::string_view one : split(text(name), ',')) {
+    if (one.empty()) {
+      throw UserError(argument_location(name),
+                      fmt::format("found an empty name in {}; expected names, separated by commas",
+                                  quoted(text(name), 200)));
+    }
+    if (std::ranges::find(names, one) != names.end()) {
+      throw UserError(argument_location(name),
+                      fmt::format("names {} twice", quoted(std::string(one), 200)));
+    }
+    names.emplace_back(one);
+  }
+  return names;
 }
 
 const std::string& Arguments::text_or_default(const OptionSpec& spec) const {

@@ -92,6 +92,10 @@ class Arguments {
     return values_[name].as<std::vector<std::string>>();
   }
 
+  /// The names of an option, separated by commas; none if it is not given. Throws UserError at the
+  /// option if a name is empty or occurs twice.
+  [[nodiscard]] std::vector<std::string> names(const std::string& name) const;
+
   /// The text of an option that must be given. Throws UserError that names the command's help.
   [[nodiscard]] const std::string& required(const std::string& name) const;
   /// The text of the record's option, or the record's default.

@@ -9,6 +9,7 @@
 
 #include "agents/evaluation/evaluation.hpp"
 #include "agents/training/learned_policy.hpp"
+#include "cli/output/json_output.hpp"
 #include "cli/runs/sweep_options.hpp"
 #include "cli/support/agent_run.hpp"
 #include "cli/support/measured_options.hpp"
@@ -182,13 +183,19 @@ std::vector<Validation> validate_mpi(const Arguments& arguments,
   MpiSweep wanted = mpi_sweep(arguments);
   const std::vector<ValidationCall> calls = calls_of(choices, wanted, arguments);
   const int rounds = validation_rounds(arguments);
-  make_folder(folder.string());
+  const bool dry = arguments.has("dry-run");
+  if (!dry) make_folder(folder.string());
   MeasurementBackend backend = mpi_backend(wanted, mpi_launch(arguments));
   backend.plan = [&](const TextMap& environment) {
     require_machine(machine, environment, label);
     return validation_plan(wanted, environment, calls, rounds);
   };
-  (void)run_sweep(backend, arguments, validation_rows_path(folder, label));
+  const std::string rows = validation_rows_path(folder, label);
+  if (dry) {
+    print_planned_sweep(backend, arguments, rows, wants_json(arguments));
+    return {};
+  }
+  (void)run_sweep(backend, arguments, rows);
 
   std::vector<Validation> parts;
   for (const auto& each : run.config.evaluation) {

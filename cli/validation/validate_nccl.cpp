@@ -11,6 +11,7 @@
 #include "calibration/cuda/nccl/nccl_cells.hpp"
 #include "calibration/validate/nccl_validation.hpp"
 #include "cli/deployment/exported_policy.hpp"
+#include "cli/output/json_output.hpp"
 #include "cli/runs/sweep_options.hpp"
 #include "cli/support/gpu_options.hpp"
 #include "cli/support/mpi_options.hpp"
@@ -181,7 +182,8 @@ std::vector<Validation> validate_nccl(const Arguments& arguments,
   const auto launch = arguments.has("launch") ? mpi_launch(arguments) : std::vector<std::string>{};
   // Throws if this build has no CUDA, before anything is written.
   (void)nccl_backend(cells, worker, wanted.system, launch);
-  make_folder(folder.string());
+  const bool dry = arguments.has("dry-run");
+  if (!dry) make_folder(folder.string());
   const std::string rows = validation_rows_path(folder, label);
   const std::filesystem::path kept =
       std::filesystem::absolute(folder / (label + source.suffix())).lexically_normal();
@@ -191,9 +193,13 @@ std::vector<Validation> validate_nccl(const Arguments& arguments,
     SweepPlan plan =
         nccl_validation_plan(wanted, environment, *source.choices(nccl_shape(environment)), rounds);
     // The worker reads it with the first call that the policy chooses.
-    keep_policy(source, arguments, kept, rows);
+    if (!dry) keep_policy(source, arguments, kept, rows);
     return plan;
   };
+  if (dry) {
+    print_planned_sweep(backend, arguments, rows, wants_json(arguments));
+    return {};
+  }
   (void)run_sweep(backend, arguments, rows);
   std::vector<Validation> parts;
   for (const std::string& each : validated_labels(folder)) {

@@ -13,7 +13,9 @@ namespace cclgym {
 void add_nccl_validation_options(ArgumentReader& reader);
 /// Measures the choices of the policy RUN (a training run, a policy file or a CSV of a tuner) into
 /// the folder, which is made and gets a copy of the policy. Returns the parts that have rows there.
-/// Throws UserError, before a worker starts, for a policy that NCCL's tuner cannot carry out.
+/// With --dry-run, it only prints the number of cells and an upper bound of the time, and returns
+/// nothing. Throws UserError, before a worker starts, for a policy that NCCL's tuner cannot carry
+/// out.
 [[nodiscard]] std::vector<Validation> validate_nccl(const Arguments& arguments,
                                                     const std::filesystem::path& folder);
 

@@ -44,6 +44,8 @@ void add_validation_options(ArgumentReader& reader) {
               "sweep of `calibrate` on the same machine: only configurations near its best are "
               "measured, and its best is shown beside the agent's choice")
       .option(kWithin, "X")
+      .flag("dry-run",
+            "print the number of measurements and an upper bound of the time; nothing is measured")
       .flag("json", kJsonHelp);
 }
 

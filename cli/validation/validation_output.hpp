@@ -11,7 +11,7 @@
 
 namespace cclgym {
 
-/// Declares --agent, --out, --rounds, --measured, --within and --json.
+/// Declares --agent, --out, --rounds, --measured, --within, --dry-run and --json.
 void add_validation_options(ArgumentReader& reader);
 /// Value of --rounds.
 [[nodiscard]] int validation_rounds(const Arguments& arguments);

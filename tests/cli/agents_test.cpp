@@ -1,6 +1,7 @@
 // Tests of cclgym evaluate and export as processes.
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "agents/training/checkpoint.hpp"
@@ -56,6 +57,7 @@ TEST_CASE("evaluate and export refuse invalid requests", "[cli][agents]") {
   refused({"evaluate", "."}, "not the folder of a training");
   refused({"export", "."}, "--to or --csv is missing");
   refused({"export", ".", "--format", "torchscrip", "--to", "x"}, "did you mean 'torchscript'");
+  refused({"export", ".", "--format", "onnx", "--csv", "x"}, "needs --to");
   refused({"export", ".", "--format", "torchscript", "--csv", "x"}, "needs --to");
   refused({"export", ".", "--to", "x.policy"}, "not the folder of a training");
 }
@@ -107,6 +109,28 @@ TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
   REQUIRE(scripted.code == 0);
   CHECK(contains(scripted.out, "machines: 1"));
   CHECK(read_file(folder / "a.pt").starts_with("PK"));
+  // A dry run names the same files as the run itself, in the same format, and writes none.
+  const std::vector<std::string> both{"export", "run",   "--to",  "b.policy",
+                                      "--csv",  "b.csv", "--json"};
+  std::vector<std::string> dry = both;
+  dry.emplace_back("--dry-run");
+  const Ended planned = run_program(dry, folder.path());
+  CHECK(planned.code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder / "b.policy"));
+  nlohmann::json plan = nlohmann::json::parse(planned.out);
+  CHECK(plan["written"] == false);
+  const nlohmann::json done = nlohmann::json::parse(run_program(both, folder.path()).out);
+  plan["written"] = true;
+  CHECK(plan == done);
+  CHECK(done["files"][0]["bytes"] == std::filesystem::file_size(folder / "b.policy"));
+  CHECK(done["machines"] == nlohmann::json{"ring gpus=4"});
+  const Ended model =
+      run_program({"export", "run", "--format", "onnx", "--to", "a.onnx"}, folder.path());
+  SKIP_UNLESS(!contains(model.err, "has no ONNX"), kNeedsOnnx);
+  INFO(model.err);
+  CHECK(model.code == 0);
+  CHECK(contains(model.out, "opset 11; machines: 1"));
+  CHECK(contains(read_file(folder / "a.onnx"), "rules/ring gpus=4/allreduce"));
 }
 
 TEST_CASE(

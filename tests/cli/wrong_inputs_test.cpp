@@ -1,6 +1,8 @@
 // Wrong inputs of every command: each ends with exit code 2 (or 1) and a short message, never with
 // a signal and never as a fault of cclgym.
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstdio>
 #include <map>
 
@@ -123,6 +125,14 @@ const std::vector<OptionCommand>& option_commands() {
         {"tune-dispatch", {"tune-dispatch", "e.yaml", "--out", "made.yaml", "--tolerance", "{}"}});
     list.push_back({"train", {"train", "e.yaml", "--threads", "{}"}});
     list.push_back({"evaluate", {"evaluate", "e.yaml", "--calls", "{}"}});
+    // Read before a worker starts, so that neither MPI nor CUDA is needed.
+    for (const char* const option : {"--sizes", "--repeats", "--warmup", "--seed"}) {
+      list.push_back({"calibrate", {"calibrate", "mpi", "--out", "made.csv", option, "{}"}});
+    }
+    list.push_back({"calibrate", {"calibrate", "{}", "--out", "made.csv"}});
+    for (const char* const option : {"--rounds", "--within", "--repeats", "--backend"}) {
+      list.push_back({"validate", {"validate", "e.yaml", "--out", "made", option, "{}"}});
+    }
     return list;
   }();
   return all;
@@ -164,7 +174,8 @@ Words filled(Words words, const std::string& value) {
   return words;
 }
 
-void check_refused(const Words& words, const std::string& folder) {
+// `file`: the wrong file, whose place the message must have; empty: there is none.
+void check_refused(const Words& words, const std::string& folder, const std::string& file = "") {
   const Ended ended = run_program(words, folder);
   std::string line = "cclgym";
   for (const std::string& word : words) line += " '" + word + "'";
@@ -181,6 +192,18 @@ void check_refused(const Words& words, const std::string& folder) {
   CHECK(std::count(message.begin(), message.end(), '\n') <= 2);
   CHECK(message.size() < 3000);
   CHECK_FALSE(fs::exists(folder + "/made"));
+  if (file.empty()) return;
+  // Text at fault has a line; bytes and files that cannot be read have none. wrong_lines_test.cpp
+  // checks that the line is that of the fault.
+  const std::size_t place = message.find(file + ":");
+  const bool located = place != std::string::npos && message.size() > place + file.size() + 1 &&
+                       std::isdigit(static_cast<unsigned char>(message[place + file.size() + 1]));
+  const bool as_whole = std::ranges::any_of(
+      std::array{"is empty", "found nothing", "byte 0", "checksum", "not a folder",
+                 "Not a directory", "does not exist", "not the folder of a training",
+                 "unknown algorithm"},
+      [&](const char* text) { return message.find(text) != std::string::npos; });
+  CHECK((located || as_whole));
 }
 
 TEST_CASE("wrong files: every command and kind of fault", "[cli][wrong-inputs]") {
@@ -196,7 +219,8 @@ TEST_CASE("wrong files: every command and kind of fault", "[cli][wrong-inputs]")
       counts.add(command.name, "folder");
       for (const FileFault& fault : file_faults()) {
         write_file(folder / ("wrong" + std::string(ending)), fault.bytes);
-        check_refused(filled(command.words, "wrong" + std::string(ending)), folder.path());
+        const std::string wrong = "wrong" + std::string(ending);
+        check_refused(filled(command.words, wrong), folder.path(), wrong);
         counts.add(command.name, fault.name);
       }
     }

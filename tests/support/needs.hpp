@@ -6,6 +6,10 @@ namespace cclgym::test {
 
 inline constexpr const char* kNeedsTorch =
     "needs LibTorch, which this build is without (scripts/setup agents)";
+inline constexpr const char* kNeedsOnnx =
+    "needs ONNX, which this build is without (scripts/setup onnx)";
+inline constexpr const char* kNeedsOnnxRuntime =
+    "needs onnxruntime for Python, which is not installed (scripts/setup onnx)";
 inline constexpr const char* kNeedsTwoEngines = "needs SimGrid, which this build is without";
 inline constexpr const char* kNeedsMpi =
     "needs OpenMPI, which this build is without (scripts/setup mpi)";

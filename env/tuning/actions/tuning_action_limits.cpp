@@ -62,8 +62,12 @@ void TuningActions::limit_levels(const std::vector<KnobLimit>& limits) {
       if (knob == Knob::Algorithm && allow_schedules(wanted.name, allowed)) continue;
       const auto level = std::ranges::find(levels(knob), wanted.name);
       if (level == levels(knob).end()) {
+        std::vector<std::string> known = levels(knob);
+        for (const SynthActions& item : options_.synth) {
+          if (knob == Knob::Algorithm) known.push_back(item.level_prefix());
+        }
         throw UserError(wanted.where, unknown_name_message(fmt::format("level of {}", limit.knob),
-                                                           wanted.name, levels(knob)));
+                                                           wanted.name, known));
       }
       allowed |= 1U << static_cast<unsigned>(level - levels(knob).begin());
     }

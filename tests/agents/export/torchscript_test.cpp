@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "agents/agents_testing.hpp"
+#include "agents/export/some_actions.hpp"
 #include "agents/network/policy_gradient.hpp"
 #include "agents/network/policy_network.hpp"
 #include "core/error.hpp"
@@ -14,49 +15,6 @@
 
 namespace cclgym {
 namespace {
-
-PolicyWeights named_weights(const PolicyShape& shape, std::uint64_t seed) {
-  PolicyWeights weights = test::random_weights(shape, seed);
-  for (std::size_t i = 0; i < shape.observations; ++i) weights.features.push_back("o");
-  for (const std::size_t n : shape.levels) {
-    weights.knobs.push_back({"knob", std::vector<std::string>(n, "level")});
-  }
-  return weights;
-}
-
-// A random subset of the actions with 3, 2 and 4 levels.
-std::vector<std::int32_t> some_actions(Random& random) {
-  std::vector<std::int32_t> actions;
-  for (std::int32_t code = 0; code < 24; ++code) {
-    if (random.uniform() < 0.5 && code != 13) continue;
-    actions.insert(actions.end(), {code / 8, code / 4 % 2, code % 4});
-  }
-  return actions;
-}
-
-class LegalActions : public ConditionalMasks {
- public:
-  explicit LegalActions(std::vector<std::int32_t> actions) : actions_(std::move(actions)) {}
-  void mask(std::span<const std::int32_t> prefix, std::span<std::uint8_t> out) const override {
-    std::ranges::fill(out, std::uint8_t{0});
-    for (std::size_t at = 0; at < actions_.size(); at += 3) {
-      const auto* const action = actions_.data() + at;
-      if (!std::equal(prefix.begin(), prefix.end(), action)) continue;
-      out[static_cast<std::size_t>(action[prefix.size()])] = 1;
-    }
-  }
-
- private:
-  std::vector<std::int32_t> actions_;
-};
-
-// Allows every level of every dimension.
-class Everything : public ConditionalMasks {
- public:
-  void mask(std::span<const std::int32_t> /*prefix*/, std::span<std::uint8_t> out) const override {
-    std::ranges::fill(out, std::uint8_t{1});
-  }
-};
 
 // Log probability of the chosen levels, from the logits of all heads.
 double log_probability(std::span<const float> logits, const PolicyShape& shape,
@@ -74,11 +32,11 @@ double log_probability(std::span<const float> logits, const PolicyShape& shape,
 
 void compare(const PolicyShape& shape, std::uint64_t seed) {
   const test::TemporaryFolder folder;
-  const PolicyWeights weights = named_weights(shape, seed);
+  const PolicyWeights weights = test::named_weights(shape, seed);
   Random random(seed);
-  const std::vector<std::int32_t> actions = some_actions(random);
+  const std::vector<std::int32_t> actions = test::some_actions(random);
   const std::string path = folder.path() + "/p.pt";
-  write_torchscript(weights, {{"ring gpus=4", "allreduce", actions}}, path);
+  write_text_file(path, torchscript_module(weights, {{"ring gpus=4", "allreduce", actions}}));
 
   constexpr std::size_t kCalls = 500;
   std::vector<float> observations(kCalls * shape.observations);
@@ -90,7 +48,7 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
   REQUIRE(scripted.states.size() == kCalls * 2 * shape.lstm);
 
   PolicyRunner runner(std::make_shared<const PolicyNetwork>(weights));
-  const LegalActions legal(actions);
+  const test::LegalActions legal(actions);
   double worst = 0;
   std::size_t other_choices = 0;
   std::vector<std::int32_t> chosen(3);
@@ -107,11 +65,11 @@ void compare(const PolicyShape& shape, std::uint64_t seed) {
       continue;
     }
     const auto apart = [&](std::span<const std::int32_t> levels, const std::vector<float>& logits) {
-      const double here = runner.log_probability(Everything(), levels, {});
+      const double here = runner.log_probability(test::AllLegal(), levels, {});
       const auto row = std::span(logits).subspan(call * 9, 9);
       return std::abs(log_probability(row, shape, levels) - here);
     };
-    (void)runner.choose(Everything(), nullptr, likeliest, {});
+    (void)runner.choose(test::AllLegal(), nullptr, likeliest, {});
     worst = std::max({worst, apart(chosen, scripted.logits), apart(likeliest, scripted.forward)});
   }
   INFO("max difference " << worst << ", other choices " << other_choices);
@@ -135,13 +93,13 @@ TEST_CASE("Files that are not a policy's module are refused", "[agents][torchscr
   CHECK_THROWS_AS(run_torchscript(path, "m/allreduce", {}), UserError);
   write_text_file(path, "PK no archive");
   CHECK_THROWS_AS(run_torchscript(path, "m/allreduce", {}), UserError);
-  const PolicyWeights weights = named_weights(test::small_shape(), 1);
-  write_torchscript(weights, {{"m", "allreduce", {0, 0, 0}}}, path);
+  const PolicyWeights weights = test::named_weights(test::small_shape(), 1);
+  write_text_file(path, torchscript_module(weights, {{"m", "allreduce", {0, 0, 0}}}));
   CHECK(run_torchscript(path, "m/allreduce", {}).levels.empty());
   CHECK_THROWS_AS(run_torchscript(path, "m/allgather", {}), UserError);
   PolicyWeights unnamed = weights;
   unnamed.knobs.clear();
-  CHECK_THROWS_AS(write_torchscript(unnamed, {}, path), std::logic_error);
+  CHECK_THROWS_AS(torchscript_module(unnamed, {}), std::logic_error);
 }
 
 }  // namespace
