@@ -112,8 +112,9 @@ FabricSpec fabric_of_label(std::string_view label) {
   if (!name.empty() && !is_fabric_file(name) && find_fabric_info(name) == nullptr) {
     std::vector<std::string> shipped;
     for (const FabricInfo& info : fabric_infos()) shipped.push_back(info.name);
-    throw UserError(unknown_name_message("fabric", name, shipped) +
-                    "; if it is that of a fabric file, give the file as --machine FILE.yaml");
+    throw UserError(fmt::format("fabric {} is not shipped; give the file as --machine FILE.yaml if "
+                                "it has one: {}",
+                                quoted(name), unknown_name_message("fabric", name, shipped)));
   }
   return read_fabric_spec(parse_yaml(fabric_yaml(label), "machine " + quoted(label)));
 }
