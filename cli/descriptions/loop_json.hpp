@@ -12,7 +12,7 @@ namespace cclgym {
 /// choice of each lane that has a fixed one.
 [[nodiscard]] nlohmann::ordered_json loop_plan_json(const LoopPlan& plan);
 
-/// What loop_text prints: comparisons (ratios of times with their 95 % intervals), detections and
+/// Content of loop_text: comparisons (ratios of times with their 95 % intervals), detections and
 /// agreement.
 [[nodiscard]] nlohmann::ordered_json loop_results_json(const LoopRecord& record,
                                                        const LoopResults& results);

@@ -15,7 +15,7 @@ namespace {
 constexpr double kEnoughTime = 0.5;
 
 struct PartSample {
-  std::uint64_t calls = 0;  ///< of each policy
+  std::uint64_t calls = 0;  ///< number for each policy
   double took_s = 0;
 };
 
@@ -58,6 +58,7 @@ void print_planned_evaluation(const std::vector<EvaluationPlace>& places,
                 {"calls", calls},
                 {"folder", folder},
                 {"timed_calls", timed},
+                {"timed_s", took_s},
                 {"estimated_s", estimate_s}});
     return;
   }

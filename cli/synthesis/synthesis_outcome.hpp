@@ -1,4 +1,4 @@
-// What a synthesis has made, on standard output.
+// Output of a synthesis: programs, bounds and files.
 #pragma once
 
 #include <cstddef>

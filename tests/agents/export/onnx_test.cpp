@@ -19,6 +19,7 @@ namespace cclgym {
 namespace {
 
 constexpr int kScriptSkipped = 77;
+constexpr std::size_t kMostSaid = 1 << 20;
 
 bool writes_onnx() {
   try {
@@ -93,9 +94,11 @@ TEST_CASE("An ONNX runtime and the network in plain loops agree", "[agents][onnx
   for (const PolicyShape& shape : {test::small_shape(), no_memory}) {
     const test::TemporaryFolder folder;
     write_case(shape, 31, folder.path());
-    const std::string command = fmt::format("{} -B {}/tests/agents/export/onnx_check.py {} 2>&1",
-                                            python(), CCLGYM_SOURCE_DIR, folder.path());
+    const std::string command =
+        fmt::format("{} -B {}/tests/agents/export/onnx_check.py {} >{}/said 2>&1", python(),
+                    CCLGYM_SOURCE_DIR, folder.path(), folder.path());
     const int status = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe)
+    INFO(read_text_file(folder.path() + "/said", kMostSaid));
     REQUIRE(WIFEXITED(status));
     SKIP_UNLESS(WEXITSTATUS(status) != kScriptSkipped, test::kNeedsOnnxRuntime);
     CHECK(WEXITSTATUS(status) == 0);
