@@ -2,6 +2,7 @@
 #include "experiments/schedules/schedule_page.hpp"
 
 #include <array>
+#include <random>
 #include <regex>
 
 #include "core/yaml/yaml.hpp"
@@ -139,7 +140,7 @@ std::vector<std::array<double, 4>> label_boxes(const std::string& picture) {
 TEST_CASE("labels of a front meet no point, no other label and no line to a label",
           "[experiments][schedules]") {
   // The fronts of dgx1's AllGather, of many trees close together, and of equal points.
-  const std::vector<std::vector<FrontPoint>> fronts{
+  std::vector<std::vector<FrontPoint>> fronts{
       {{"allgather-2-2-3", 2, 1.5, true},
        {"allgather-6-3-7", 3, 7.0 / 6, true},
        {"allgather-trees-1", 3, 1.5, true},
@@ -156,6 +157,16 @@ TEST_CASE("labels of a front meet no point, no other label and no line to a labe
        {"allreduce-parts-9", 10, 4.0 / 9, true},
        {"allreduce-shares-22", 10, 7.0 / 22, true}},
       {{"one-program", 2, 1, true}, {"two-program", 2, 1, true}, {"three-program", 2, 1, true}}};
+  std::mt19937 random(1);
+  for (int i = 0; i < 60; ++i) {
+    std::vector<FrontPoint> points;
+    for (int k = 0; k < 7; ++k) {
+      const auto steps = static_cast<double>(2 + random() % 4);
+      const double rounds = 1 + static_cast<double>(random() % 16) / 16;
+      points.push_back({"program-" + std::to_string(k), steps, rounds, true});
+    }
+    fronts.push_back(points);
+  }
   for (const std::vector<FrontPoint>& points : fronts) {
     const std::string picture = front_picture(points, 2, 7.0 / 22);
     INFO(picture);
