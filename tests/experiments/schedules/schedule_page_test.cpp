@@ -158,12 +158,12 @@ TEST_CASE("labels of a front meet no point, no other label and no line to a labe
        {"allreduce-shares-22", 10, 7.0 / 22, true}},
       {{"one-program", 2, 1, true}, {"two-program", 2, 1, true}, {"three-program", 2, 1, true}}};
   std::mt19937 random(1);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 100; ++i) {
     std::vector<FrontPoint> points;
     for (int k = 0; k < 7; ++k) {
-      const auto steps = static_cast<double>(2 + random() % 4);
+      const auto steps = static_cast<double>(2 + random() % 8);
       const double rounds = 1 + static_cast<double>(random() % 16) / 16;
-      points.push_back({"program-" + std::to_string(k), steps, rounds, true});
+      points.push_back({"allgather-trees-" + std::to_string(k), steps, rounds, true});
     }
     fronts.push_back(points);
   }
