@@ -161,8 +161,8 @@ TEST_CASE("labels of a front meet no point, no other label and no line to a labe
   for (int i = 0; i < 100; ++i) {
     std::vector<FrontPoint> points;
     for (int k = 0; k < 7; ++k) {
-      const auto steps = static_cast<double>(3 + random() % 3);
-      const double rounds = 1 + static_cast<double>(random() % 3) / 16;
+      const auto steps = static_cast<double>(2 + random() % 8);
+      const double rounds = 1 + static_cast<double>(random() % 16) / 16;
       points.push_back({"allgather-trees-" + std::to_string(k), steps, rounds, true});
     }
     fronts.push_back(points);
