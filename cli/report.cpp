@@ -62,7 +62,7 @@ void write_plots(const Arguments& arguments, const Experiment& experiment,
     return;
   }
   const std::vector<std::string> paths =
-      write_svgs(report_plots(experiment, rows), arguments.text("svg"));
+      write_svgs(report_plots(experiment, rows), arguments.text("svg"), arguments.has("png"));
   if (arguments.has("png") && !write_pngs(paths)) {
     print_warning(
         "rsvg-convert is not installed (package librsvg2-bin), so there are no PNG files; the SVG "

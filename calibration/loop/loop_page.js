@@ -75,11 +75,11 @@
       bar.append(element('div', {title: label, style: 'position:absolute;top:0;height:100%;width:1px;' +
           `background:${ink().text};left:${100 * at / data.seconds}%`}));
     }
-    const legend = order.slice(0, 5).map(config => element('span', {style: 'margin-right:1em'},
+    const legend = order.slice(0, 5).map(config => element('span', {style: 'display:inline-block;margin-left:1em'},
         element('span', {style: 'display:inline-block;width:9px;height:9px;margin-right:4px;' +
             `background:${colour(config)}`}), config));
     return element('div', {style: 'margin:0 0 10px'},
-        element('div', {style: 'font-size:12px'}, element('b', {}, call), '  ', ...legend), bar);
+        element('div', {style: 'font-size:12px'}, element('b', {}, call), ...legend), bar);
   };
 
   const compared = ({name, comparisons}) =>

@@ -1,5 +1,6 @@
 #include "cli/synthesis/synthesis_text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "core/text_columns.hpp"
@@ -45,10 +46,44 @@ std::string bounds_text(const synthesis::Synthesis& made) {
   return text.empty() ? "none" : text;
 }
 
+std::vector<std::string> outcome_sentences(const synthesis::Synthesis& made) {
+  if (made.programs.empty()) {
+    return {fmt::format("No program was found. Bounds: {}.", bounds_text(made))};
+  }
+  const auto fewest = std::ranges::min_element(made.programs, {}, &SynthesizedProgram::steps);
+  // The program that is listed first of equal ones.
+  const auto widest = std::ranges::min_element(
+      made.programs, {}, [](const SynthesizedProgram& one) { return one.rounds_per_chunk(); });
+  std::string steps =
+      fmt::format("Fewest steps: {}, by {}", counted(fewest->steps, "step"), fewest->name);
+  if (made.min_steps == 0) {
+    steps += "; no bound is known.";
+  } else if (fewest->steps == made.min_steps) {
+    steps += ", which is the bound.";
+  } else {
+    steps += fmt::format("; the bound is {}.", made.min_steps);
+  }
+  const Rational least = widest->rounds_per_chunk();
+  std::string rounds =
+      fmt::format("Fewest rounds per chunk: {}, by {}", text_of(least), widest->name);
+  if (made.min_rounds == Rational(0)) {
+    rounds += "; no bound is known.";
+  } else if (least == made.min_rounds) {
+    rounds += ", which is the bound.";
+  } else {
+    rounds += fmt::format("; {:.1f} % more than the bound {}.",
+                          100 * (boost::rational_cast<double>(least / made.min_rounds) - 1),
+                          text_of(made.min_rounds));
+  }
+  return {fmt::format("{} {} found.", counted(made.programs.size(), "program"),
+                      made.programs.size() == 1 ? "was" : "were"),
+          steps, rounds};
+}
+
 std::string report_page(const synthesis::Synthesis& made, const Fabric& fabric,
                         CollectiveKind collective, const SynthesisReport& report) {
   SchedulePage page{.title = report.title,
-                    .lead = {"Bounds: " + bounds_text(made) + "."},
+                    .lead = outcome_sentences(made),
                     .table = programs_table(made),
                     .min_steps = static_cast<double>(made.min_steps),
                     .min_rounds = boost::rational_cast<double>(made.min_rounds)};

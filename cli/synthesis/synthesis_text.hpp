@@ -15,6 +15,10 @@ namespace cclgym {
 /// The table of the programs with their costs.
 [[nodiscard]] std::string programs_table(const synthesis::Synthesis& made);
 
+/// Sentences about what was found, and how far the fewest steps and rounds per chunk are from the
+/// bounds.
+[[nodiscard]] std::vector<std::string> outcome_sentences(const synthesis::Synthesis& made);
+
 /// Contents of the report beside the synthesis itself.
 struct SynthesisReport {
   std::string title{};

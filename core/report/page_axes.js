@@ -1,4 +1,4 @@
-// Ranges, ticks and texts of axes, as functions of numbers alone. svg_axes.cpp has the same rules.
+// Ranges, ticks and texts of axes, as functions of numbers alone. svg_plot.cpp has the same rules.
 'use strict';
 
 const cclgymAxes = (() => {

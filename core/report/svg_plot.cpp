@@ -246,8 +246,9 @@ std::string svg_plot(const SvgPlot& plot) {
   double bottom = 0;
   body += legend_of(plot, kTop + kHeight + 42, bottom);
   const double height = bottom + 12;
-  return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 "
+  return std::string(kSvgPlotBegins) +
+         fmt::format(
+             " xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 "
              "{0} {1}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" "
              "fill=\"#1b1e23\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
              kWidth, height) +

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct SvgPlot {
   SvgAxis axis = SvgAxis::Linear;
   std::vector<SvgSeries> series;
 };
+
+/// First bytes of every drawing, which tell it from files of other programs.
+inline constexpr std::string_view kSvgPlotBegins = "<svg data-writer=\"cclgym\"";
 
 /// The drawing, 640 wide and as high as its legend needs. Text and lines are black on white. Equal
 /// plots give equal bytes.

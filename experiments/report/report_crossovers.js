@@ -30,7 +30,7 @@
     const plots = [];
     if (names.length > 1) {
       plots.push(report.sizePlot({
-        title: 'Which algorithm wins', values: sizes, sizes: span, categories: names,
+        title: 'Fastest at each size', values: sizes, sizes: span, categories: names,
         height: names.length > 6 ? null : 'low', describe,
         datasets: () => names.map((name, i) => ({
           data: sizes.map(bytes => [bytes, wins(name, bytes)]).map(([bytes, point]) => (

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <tuple>
 
+#include "core/files/own_files.hpp"
 #include "core/files/text_file.hpp"
 #include "core/statistics.hpp"
 #include "experiments/run/run_folder.hpp"
@@ -133,7 +134,15 @@ std::vector<ReportPlot> report_plots(const Experiment& experiment,
   return plots;
 }
 
-std::vector<std::string> write_svgs(std::span<const ReportPlot> plots, const std::string& folder) {
+std::vector<std::string> write_svgs(std::span<const ReportPlot> plots, const std::string& folder,
+                                    bool pngs) {
+  for (const ReportPlot& one : plots) {
+    refuse_foreign_files(
+        folder, {.writer = "cclgym report --svg",
+                 .mark = one.name + ".svg",
+                 .mark_begins = std::string(kSvgPlotBegins),
+                 .others = pngs ? std::vector{one.name + ".png"} : std::vector<std::string>{}});
+  }
   make_folder(folder);
   std::vector<std::string> paths;
   for (const ReportPlot& one : plots) {

@@ -24,8 +24,10 @@ struct ReportPlot {
                                                    std::span<const ResultRow> rows);
 
 /// Writes FOLDER/NAME.svg for each plot, makes the folder if needed, and returns the paths. Throws
-/// UserError.
-std::vector<std::string> write_svgs(std::span<const ReportPlot> plots, const std::string& folder);
+/// UserError before it writes anything if one of the files exists and is no plot of cclgym, or,
+/// with `pngs`, if a PNG exists whose SVG does not.
+std::vector<std::string> write_svgs(std::span<const ReportPlot> plots, const std::string& folder,
+                                    bool pngs = false);
 
 /// Writes a PNG beside each SVG with librsvg's rsvg-convert. Returns false if that is not
 /// installed. Throws UserError if it fails.

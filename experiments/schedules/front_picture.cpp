@@ -2,6 +2,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/report/page.hpp"
@@ -12,13 +13,13 @@ namespace cclgym {
 namespace {
 
 constexpr double kFrontWidth = 820;
-constexpr double kFrontHeight = 340;
+constexpr double kFrontHeight = 380;
 constexpr double kFrontLeft = 64;
 constexpr double kFrontRight = 200;  // for the labels of the last points
 constexpr double kFrontBottom = 44;
 constexpr double kFrontTop = 14;
 constexpr double kLabelRow = 13;
-constexpr double kCharacterWidth = 6.9;  // average in text of 12 px
+constexpr double kCharacterWidth = 6.4;  // average in text of 12 px
 constexpr double kDotRadius = 5;
 
 // Steps from 0 and rounds per chunk from `low` to `high` as places in the picture.
@@ -48,10 +49,10 @@ FrontScale scale_of(std::span<const FrontPoint> points, double min_steps, double
     if (point.synthesised) own_high = std::max(own_high, point.rounds_per_chunk);
   }
   // Much slower algorithms would press the front flat: they lie on the upper edge.
-  constexpr double kShownRatio = 2;
+  constexpr double kShownRatio = 1.3;
   if (own_high > 0) scale.high = std::min(scale.high, kShownRatio * own_high);
   scale.last_step += 1;
-  const double room = std::max(0.15 * (scale.high - scale.low), 0.05 * scale.high);
+  const double room = std::max(0.2 * (scale.high - scale.low), 0.05 * scale.high);
   scale.low = std::max(0.0, scale.low - room);
   scale.high += room;
   return scale;
@@ -87,7 +88,7 @@ std::string axes_of(const FrontScale& scale) {
         "<text class=\"tick\" text-anchor=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
         scale.x_of(steps), y0 + 16, steps);
   }
-  const double step = round_step((scale.high - scale.low) / 4);
+  const double step = round_step((scale.high - scale.low) / 6);
   for (double rounds = std::ceil(scale.low / step) * step; rounds < scale.high; rounds += step) {
     svg += fmt::format(
         "<text class=\"tick\" text-anchor=\"end\" x=\"{:.1f}\" y=\"{:.1f}\">{:.6g}</text>", x0 - 6,
@@ -119,30 +120,85 @@ std::string excluded_by(const FrontScale& scale, double min_steps, double min_ro
   return svg;
 }
 
-// A label beside its point, or above or below that place where it meets neither points nor labels;
-// then a line leads to it.
-std::string label_of(const std::string& name, double x, double y, std::vector<LabelBox>& taken) {
-  constexpr double kGap = 9;
-  const double width = kCharacterWidth * static_cast<double>(name.size());
-  LabelBox box{x + kGap, x + kGap + width, y};
-  for (int k = 1; k < 40; ++k) {
-    const double shift = kLabelRow * (k / 2) * (k % 2 == 0 ? -1 : 1);
-    box.middle = y + shift;
-    const bool inside = box.middle > kFrontTop && box.middle < kFrontHeight - kFrontBottom;
-    if (!inside && k > 1) continue;
-    // From a place above or below, a line has room.
-    box.left = x + (k == 1 ? kGap : 2 * kGap);
-    box.right = box.left + width;
-    if (std::none_of(taken.begin(), taken.end(),
-                     [&](const LabelBox& other) { return other.meets(box); })) {
-      break;
+// A line from a point to its label.
+struct Leader {
+  double x0 = 0;
+  double y0 = 0;
+  double x1 = 0;
+  double y1 = 0;
+
+  // True if the line passes through a box.
+  [[nodiscard]] bool crosses(const LabelBox& box) const {
+    constexpr int kPieces = 24;
+    for (int i = 0; i <= kPieces; ++i) {
+      const double part = static_cast<double>(i) / kPieces;
+      const double x = x0 + part * (x1 - x0);
+      const double y = y0 + part * (y1 - y0);
+      if (x > box.left && x < box.right && std::abs(y - box.middle) < kLabelRow / 2) return true;
+    }
+    return false;
+  }
+};
+
+// Places that labels must not cover.
+struct Occupied {
+  std::vector<LabelBox> dots{};
+  std::vector<LabelBox> labels{};
+  std::vector<Leader> leaders{};
+
+  [[nodiscard]] bool free(const LabelBox& box) const {
+    const auto meets = [&](const LabelBox& other) { return other.meets(box); };
+    return std::ranges::none_of(dots, meets) && std::ranges::none_of(labels, meets) &&
+           std::ranges::none_of(leaders, [&](const Leader& one) { return one.crosses(box); });
+  }
+  // Dots are smaller than text, and the line begins at one.
+  [[nodiscard]] bool free(const Leader& line) const {
+    return std::ranges::none_of(labels, [&](const LabelBox& one) { return line.crosses(one); });
+  }
+};
+
+// Places right of a point, as distances to the right and downwards, the nearest first.
+std::vector<std::pair<double, double>> label_places() {
+  std::vector<std::pair<double, double>> places;
+  for (int column = 0; column < 6; ++column) {
+    for (int row = 1; row < 24; ++row) {
+      places.emplace_back(22 * column, -kLabelRow * row);
+      places.emplace_back(22 * column, kLabelRow * row);
     }
   }
-  taken.push_back(box);
+  std::ranges::stable_sort(places, {}, [](const std::pair<double, double>& place) {
+    return std::hypot(place.first, place.second);
+  });
+  return places;
+}
+
+// A label beside its point, or the nearest place right of it where neither the label nor the line
+// that leads to it meets labels, and the label no point or other line.
+std::string label_of(const std::string& name, double x, double y, Occupied& taken) {
+  constexpr double kGap = 9;
+  const double width = kCharacterWidth * static_cast<double>(name.size());
+  const auto at = [&](double left, double middle) { return LabelBox{left, left + width, middle}; };
+  LabelBox box = at(x + kGap, y);
+  Leader line{};
+  bool placed = taken.free(box);
+  const bool beside = placed;
+  for (const auto& [right, down] : label_places()) {
+    if (placed) break;
+    const double left = x + 2 * kGap + right;
+    const double middle = y + down;
+    const bool inside = left + width < kFrontWidth && middle > kFrontTop &&
+                        middle < kFrontHeight - kFrontBottom - kLabelRow / 2;
+    if (!inside) continue;
+    box = at(left, middle);
+    line = {x, y, left - 2, middle};
+    placed = taken.free(box) && taken.free(line);
+  }
+  taken.labels.push_back(box);
   std::string svg;
-  if (box.middle != y) {
-    svg = fmt::format("<path class=\"leader\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>", x, y,
-                      box.left - 2, box.middle);
+  if (!beside) {
+    taken.leaders.push_back(line);
+    svg = fmt::format("<path class=\"leader\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>", line.x0,
+                      line.y0, line.x1, line.y1);
   }
   return svg + fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", box.left, box.middle + 4,
                            html_escaped(name));
@@ -158,10 +214,10 @@ std::string front_picture(std::span<const FrontPoint> points, double min_steps, 
       "aria-label=\"steps and rounds per chunk\">",
       kFrontWidth, kFrontHeight);
   svg += excluded_by(scale, min_steps, min_rounds) + axes_of(scale);
-  std::vector<LabelBox> taken;
+  Occupied taken;
   for (const FrontPoint& point : points) {
     const double x = scale.x_of(point.steps);
-    taken.push_back({x - kDotRadius, x + kDotRadius, scale.y_of(point.rounds_per_chunk)});
+    taken.dots.push_back({x - kDotRadius, x + kDotRadius, scale.y_of(point.rounds_per_chunk)});
   }
   std::string dots;
   for (const FrontPoint& point : points) {

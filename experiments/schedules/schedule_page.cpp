@@ -15,7 +15,9 @@ extern const std::string_view kSchedulesStyle;
 namespace {
 
 std::string section_of(const ScheduleView& view) {
-  std::string html = fmt::format("<h2>{}</h2><dl class=\"facts\">", html_escaped(view.name));
+  std::string html = fmt::format(
+      "<details class=\"section\" open><summary><h2>{}</h2></summary><dl class=\"facts\">",
+      html_escaped(view.name));
   for (const auto& [name, value] : view.facts) {
     html +=
         fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", html_escaped(name), html_escaped(value));
@@ -37,15 +39,19 @@ std::string section_of(const ScheduleView& view) {
                             : std::string("Loads of links")) +
             loads_picture(view, kShown);
   }
-  return html;
+  return html + "</details>";
 }
 
 }  // namespace
 
 std::string schedule_page(const SchedulePage& page) {
   std::string html = fmt::format("<h1>{}</h1>", html_escaped(page.title));
-  for (const std::string& sentence : page.lead) {
-    html += fmt::format("<p class=\"lead\">{}</p>", html_escaped(sentence));
+  if (!page.lead.empty()) {
+    html += "<ul class=\"outcome\" id=\"summary\">";
+    for (const std::string& sentence : page.lead) {
+      html += fmt::format("<li>{}</li>", html_escaped(sentence));
+    }
+    html += "</ul>";
   }
   if (!page.links.empty()) {
     html += "<p>";
@@ -60,8 +66,8 @@ std::string schedule_page(const SchedulePage& page) {
         "<h2>Steps and bandwidth</h2><p>Fewer steps are better for small sizes, fewer rounds "
         "per chunk for large ones. No schedule exists in the shaded area. Circles are algorithms "
         "of the library, with a channel for each of NCCL's rings; NCCL runs the ring and the "
-        "tree.</p>" +
-        front_picture(page.front, page.min_steps, page.min_rounds);
+        "tree.</p><div class=\"scroll\">" +
+        front_picture(page.front, page.min_steps, page.min_rounds) + "</div>";
   }
   for (const ScheduleView& view : page.schedules) html += section_of(view);
   std::string text = page.title + "\n\n";

@@ -10,7 +10,7 @@ namespace cclgym {
 
 struct SchedulePage {
   std::string title;                ///< "AllGather on dgx1"
-  std::vector<std::string> lead{};  ///< sentences at the top
+  std::vector<std::string> lead{};  ///< outcome and notes, one sentence each
   std::string table{};              ///< the table of the terminal
   double min_steps = 0;             ///< bound on steps; 0: unknown
   double min_rounds = 0;            ///< bound on rounds per chunk; 0: unknown

@@ -9,6 +9,7 @@
 #include "experiments/report/report_sample.hpp"
 #include "experiments/report/run_comparison.hpp"
 #include "support/catch.hpp"
+#include "support/thrown.hpp"
 
 namespace cclgym {
 namespace {
@@ -92,6 +93,31 @@ TEST_CASE("SVG files are written, and names cannot break out of them",
               1 << 24)
               .starts_with("\x89PNG"));
   }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("files of other programs in the folder of plots are not written over",
+          "[experiments][report-svg]") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() /
+                                       ("cclgym-svg-" + std::to_string(std::random_device{}()));
+  std::filesystem::create_directories(folder);
+  const std::vector<ResultRow> rows = two_algorithms();
+  const std::vector<ReportPlot> plots = report_plots(experiment_of(rows), rows);
+  const std::string last = (folder / (plots.back().name + ".svg")).string();
+  const auto problem = [&](bool pngs) {
+    return thrown([&] { return write_svgs(plots, folder.string(), pngs).size(); });
+  };
+  write_text_file(last, "<svg xmlns=\"http://www.w3.org/2000/svg\"/>");
+  CHECK(problem(false).find("not written by cclgym report --svg") != std::string::npos);
+  CHECK(problem(false).find(last) != std::string::npos);
+  // Nothing is written if one file is refused.
+  CHECK_FALSE(std::filesystem::exists(folder / (plots.front().name + ".svg")));
+  std::filesystem::remove(last);
+  const std::string picture = (folder / (plots.back().name + ".png")).string();
+  write_text_file(picture, "mine");
+  CHECK(problem(true).find(picture) != std::string::npos);
+  CHECK(problem(false) == "(nothing thrown)");
+  CHECK(problem(false) == "(nothing thrown)");  // its own files, again
   std::filesystem::remove_all(folder);
 }
 

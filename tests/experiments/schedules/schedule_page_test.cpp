@@ -1,6 +1,10 @@
 // Tests of the page of synthesised schedules, its pictures and the sweep.
 #include "experiments/schedules/schedule_page.hpp"
 
+#include <array>
+#include <random>
+#include <regex>
+
 #include "core/yaml/yaml.hpp"
 #include "experiments/schedules/library_points.hpp"
 #include "experiments/schedules/program_view.hpp"
@@ -119,6 +123,82 @@ TEST_CASE("points of the front have a label each, and slow algorithms lie on the
   // A single point, and no bounds.
   CHECK_FALSE(contains(front_picture({points.data(), 1}, 0, 0), "nan"));
   CHECK(front_picture({}, 0, 0).empty());
+}
+
+// Left, top, right and bottom of the labels of a front, from its SVG.
+std::vector<std::array<double, 4>> label_boxes(const std::string& picture) {
+  std::vector<std::array<double, 4>> boxes;
+  const std::regex label("<text x=\"([0-9.]+)\" y=\"([0-9.]+)\">([^<]+)</text>");
+  for (std::sregex_iterator one(picture.begin(), picture.end(), label), end; one != end; ++one) {
+    const double x = std::stod((*one)[1]);
+    const double y = std::stod((*one)[2]) - 4;
+    boxes.push_back({x, y - 5, x + 6 * static_cast<double>((*one)[3].length()), y + 5});
+  }
+  return boxes;
+}
+
+TEST_CASE("labels of a front meet no point, no other label and no line to a label",
+          "[experiments][schedules]") {
+  // The fronts of dgx1's AllGather, of many trees close together, and of equal points.
+  std::vector<std::vector<FrontPoint>> fronts{
+      {{"allgather-2-2-3", 2, 1.5, true},
+       {"allgather-6-3-7", 3, 7.0 / 6, true},
+       {"allgather-trees-1", 3, 1.5, true},
+       {"allgather-trees-2", 4, 1.25, true},
+       {"allgather-trees-5", 4, 1.2, true},
+       {"allgather-trees-6", 4, 7.0 / 6, true},
+       {"all-pairs", 2, 4, false},
+       {"ring", 7, 7.0 / 6, false}},
+      {{"allreduce-16-6-8", 6, 0.5, true},
+       {"allreduce-trees-1", 6, 0.5, true},
+       {"allreduce-32-8-14", 8, 7.0 / 16, true},
+       {"allreduce-trees-3", 10, 5.0 / 12, true},
+       {"allreduce-trees-4", 10, 7.0 / 16, true},
+       {"allreduce-parts-9", 10, 4.0 / 9, true},
+       {"allreduce-shares-22", 10, 7.0 / 22, true}},
+      {{"one-program", 2, 1, true}, {"two-program", 2, 1, true}, {"three-program", 2, 1, true}}};
+  std::mt19937 random(1);
+  for (int i = 0; i < 100; ++i) {
+    std::vector<FrontPoint> points;
+    for (int k = 0; k < 7; ++k) {
+      const auto steps = static_cast<double>(2 + random() % 8);
+      const double rounds = 1 + static_cast<double>(random() % 16) / 16;
+      points.push_back({"allgather-trees-" + std::to_string(k), steps, rounds, true});
+    }
+    fronts.push_back(points);
+  }
+  for (const std::vector<FrontPoint>& points : fronts) {
+    const std::string picture = front_picture(points, 2, 7.0 / 22);
+    INFO(picture);
+    const std::vector<std::array<double, 4>> labels = label_boxes(picture);
+    REQUIRE(labels.size() == points.size());
+    const auto inside = [](const std::array<double, 4>& box, double x, double y, double margin) {
+      return x > box[0] - margin && x < box[2] + margin && y > box[1] - margin &&
+             y < box[3] + margin;
+    };
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      CHECK(labels[i][2] < 820);
+      for (std::size_t k = 0; k < i; ++k) {
+        CHECK_FALSE((labels[i][0] < labels[k][2] && labels[k][0] < labels[i][2] &&
+                     labels[i][1] < labels[k][3] && labels[k][1] < labels[i][3]));
+      }
+    }
+    const std::regex dot("cx=\"([0-9.]+)\" cy=\"([0-9.]+)\"");
+    for (std::sregex_iterator one(picture.begin(), picture.end(), dot), end; one != end; ++one) {
+      for (const auto& box : labels) {
+        CHECK_FALSE(inside(box, std::stod((*one)[1]), std::stod((*one)[2]), 1));
+      }
+    }
+    const std::regex leader("leader\" d=\"M([0-9.]+) ([0-9.]+)L([0-9.]+) ([0-9.]+)\"");
+    for (std::sregex_iterator one(picture.begin(), picture.end(), leader), end; one != end; ++one) {
+      for (int piece = 0; piece <= 40; ++piece) {
+        const double part = piece / 40.0;
+        const double x = std::stod((*one)[1]) * (1 - part) + std::stod((*one)[3]) * part;
+        const double y = std::stod((*one)[2]) * (1 - part) + std::stod((*one)[4]) * part;
+        for (const auto& box : labels) CHECK_FALSE(inside(box, x, y, 0));
+      }
+    }
+  }
 }
 
 TEST_CASE("sizes are read as an experiment reads them", "[experiments][schedules]") {

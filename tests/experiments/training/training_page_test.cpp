@@ -62,6 +62,7 @@ TEST_CASE("the page has facts about the run, and marks choices that NCCL cannot 
           R"(seed"],["Time","7 CPU seconds, all seeds together"],["Version","cclgym )" +
           std::string(program_version()) + "\"]]"));
   const nlohmann::json& points = data["parts"][0]["collectives"][0]["runs"][0]["points"];
+  REQUIRE(points[0].contains("nccl"));
   CHECK(points[0]["nccl"] == "NCCL does not offer it on this machine");
   CHECK_FALSE(points[1].contains("nccl"));
   CHECK(data["outcome"][0] == "2 agents were trained.");
