@@ -112,9 +112,10 @@ FabricSpec fabric_of_label(std::string_view label) {
   if (!name.empty() && !is_fabric_file(name) && find_fabric_info(name) == nullptr) {
     std::vector<std::string> shipped;
     for (const FabricInfo& info : fabric_infos()) shipped.push_back(info.name);
-    throw UserError(fmt::format("fabric {} is not shipped; give the file as --machine FILE.yaml if "
-                                "it has one: {}",
-                                quoted(name), unknown_name_message("fabric", name, shipped)));
+    throw UserError(
+        fmt::format("fabric {} is not shipped; give the file as --machine FILE.yaml if "
+                    "it has one: {}",
+                    quoted(name), unknown_name_message("fabric", name, shipped)));
   }
   return read_fabric_spec(parse_yaml(fabric_yaml(label), "machine " + quoted(label)));
 }
