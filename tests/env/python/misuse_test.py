@@ -149,7 +149,8 @@ class MessagesTest(unittest.TestCase):
         self.refused(cclgym.UserError, r"unknown noise regime 'jiter'.*'jitter'", cclgym.make,
                      "CollectiveTuning-v0", {"noise": "jiter"})
         self.refused(cclgym.UserError, r"\['collectives'\]\[0\]: unknown collective 'allredce'",
-                     cclgym.sweep, {"collectives": ["allredce"]})
+                     cclgym.sweep, {"fabrics": ["dgx1"], "collectives": ["allredce"],
+                                    "algorithms": ["ring"], "sizes": ["1KiB"]})
 
     def test_sizes(self):
         for size in (float("nan"), float("inf"), 1.5, True, [1]):
