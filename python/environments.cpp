@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/limits/memory_limit.hpp"
 #include "env/gym/threaded_vector_env.hpp"
 #include "env/gym/wrappers/wrapper_registry.hpp"
 #include "env/registry.hpp"
@@ -278,6 +279,18 @@ class PythonVectorEnvironment {
   std::vector<std::int32_t> prefix_;
 };
 
+/// Throws ResourceError if the memory is too small for the buffers of so many environments.
+void require_room_for(std::size_t environments, const EnvironmentSpec& spec) {
+  const std::size_t results = spec.observation_space.size() * sizeof(float) +
+                              spec.action_space.mask_size() +
+                              spec.info_names.size() * sizeof(double);
+  // Results are kept twice: those of the last step of an episode, too.
+  const std::size_t each = 2 * results + sizeof(EnvironmentMaker) + sizeof(Environment);
+  require_memory(static_cast<double>(environments) * static_cast<double>(each),
+                 fmt::format("num_envs {}: the vector of {}", environments, spec.name),
+                 "fewer environments need less");
+}
+
 PythonVectorEnvironment::Maker vector_maker(const std::string& name,
                                             const std::optional<std::string>& options,
                                             const std::optional<std::string>& wrappers,
@@ -285,7 +298,9 @@ PythonVectorEnvironment::Maker vector_maker(const std::string& name,
                                             const std::string& autoreset) {
   for (const Autoreset mode : {Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled}) {
     if (to_string(mode) != autoreset) continue;
-    const auto makers = same_makers(environments, maker(name, options, wrappers));
+    const EnvironmentMaker make = maker(name, options, wrappers);
+    require_room_for(environments, make()->spec());
+    const auto makers = same_makers(environments, make);
     return [makers, workers, mode]() -> std::unique_ptr<VectorEnv> {
       if (workers == 0) return std::make_unique<SyncVectorEnv>(makers, mode);
       return std::make_unique<ThreadedVectorEnv>(makers, workers, mode);

@@ -1,6 +1,7 @@
 // Trained policies in plain code, from policy files (deploy/runtime/policy_runtime.h).
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <pybind11/numpy.h>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/files/text_file.hpp"
 #include "deploy/runtime/policy_runtime.h"
 #include "python/bindings.hpp"
 
@@ -20,9 +22,10 @@ namespace {
 
 using PolicyPointer = std::shared_ptr<cclgym_policy>;
 
-/// pybind11 cannot name the C type, which is incomplete.
+/// pybind11 cannot name the C type, which is incomplete. The file's bytes are kept for pickles.
 struct PythonPolicy {
   PolicyPointer policy;
+  std::string file;
 };
 
 PythonPolicy load_policy(const std::string& path) {
@@ -31,7 +34,20 @@ PythonPolicy load_policy(const std::string& path) {
   if (cclgym_policy_load(path.c_str(), &policy, error.data(), error.size()) != CCLGYM_POLICY_OK) {
     throw UserError(error.data());
   }
-  return {PolicyPointer(policy, &cclgym_policy_free)};
+  PolicyPointer owner(policy, &cclgym_policy_free);
+  constexpr std::size_t kLargestFile = std::size_t{1} << 30;
+  return {std::move(owner), read_text_file(path, kLargestFile)};
+}
+
+PythonPolicy parse_policy(const py::bytes& bytes) {
+  std::array<char, 512> error{};
+  cclgym_policy* policy = nullptr;
+  auto file = static_cast<std::string>(bytes);
+  if (cclgym_policy_parse(file.data(), file.size(), &policy, error.data(), error.size()) !=
+      CCLGYM_POLICY_OK) {
+    throw UserError(error.data());
+  }
+  return {PolicyPointer(policy, &cclgym_policy_free), std::move(file)};
 }
 
 /// A stream of calls, with the state of the policy's memory.
@@ -59,6 +75,15 @@ class PolicyStream {
                         ? "the masks forbid all actions"
                         : "the observation, the rules or the mask have another size than the "
                           "policy's");
+  }
+  /// The bytes of the memory, for pickles.
+  [[nodiscard]] py::bytes state() const {
+    return {reinterpret_cast<const char*>(state_.data()), bytes()};
+  }
+  void set_state(const py::bytes& state) {
+    const auto text = static_cast<std::string>(state);
+    if (text.size() != bytes()) throw UserError("the state is not one of this policy's streams");
+    std::memcpy(state_.data(), text.data(), text.size());
   }
   [[nodiscard]] std::vector<float> logits() const {
     std::vector<float> values(cclgym_policy_logits(policy_.get(), state_.data(), nullptr, 0));
@@ -115,11 +140,15 @@ void bind_policies(py::module_& module) {
            [](const PythonPolicy& self) {
              return std::string(cclgym_policy_provenance(self.policy.get()));
            })
+      .def("file", [](const PythonPolicy& self) { return py::bytes(self.file); })
       .def("stream", [](const PythonPolicy& self) { return PolicyStream(self.policy); });
   py::class_<PolicyStream>(module, "PolicyStream")
       .def("decide", &PolicyStream::decide)
+      .def("state", &PolicyStream::state)
+      .def("set_state", &PolicyStream::set_state)
       .def("logits", &PolicyStream::logits);
   module.def("policy", &load_policy);
+  module.def("parse_policy", &parse_policy);
 }
 
 }  // namespace cclgym::bindings

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "collectives/compiler/resident_blocks.hpp"
 #include "collectives/library/logical_rings.hpp"
 #include "collectives/library/program_entry.hpp"
 #include "sim/simulator.hpp"
@@ -132,7 +133,7 @@ std::string check_resident(const AlgorithmLibrary& library, const Call& call, co
     if (!known.compiled) {
       request.rings = logical_rings(fabric);
       known.compiled =
-          compile(trace_algorithm(algorithm, request), request.compile).most_resident_blocks();
+          compiled_resident_blocks(trace_algorithm(algorithm, request), request.compile);
     }
     needed = *known.compiled;
     if (needed <= limit) return {};

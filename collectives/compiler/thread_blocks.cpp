@@ -49,10 +49,11 @@ class Assignment {
     make_peer_blocks();
     place_messages();
     place_local_instructions();
-    number_blocks();
   }
 
-  [[nodiscard]] ThreadBlockProgram emit() const;
+  [[nodiscard]] ThreadBlockProgram emit();
+  /// Largest number of blocks of a kernel on a rank.
+  [[nodiscard]] std::int64_t most_resident() const;
 
  private:
   void find_endpoints();
@@ -290,7 +291,19 @@ std::vector<bool> Assignment::steps_waited_for() const {
   return waited_for;
 }
 
-ThreadBlockProgram Assignment::emit() const {
+std::int64_t Assignment::most_resident() const {
+  const std::size_t ranks = at(program_.contract.ranks());
+  std::vector<std::int64_t> blocks;  // by kernel and rank
+  for (const Block& block : blocks_) {
+    const std::size_t place = at(block.kernel) * ranks + at(block.rank);
+    if (place >= blocks.size()) blocks.resize((at(block.kernel) + 1) * ranks, 0);
+    ++blocks[place];
+  }
+  return blocks.empty() ? 0 : *std::max_element(blocks.begin(), blocks.end());
+}
+
+ThreadBlockProgram Assignment::emit() {
+  number_blocks();
   ThreadBlockProgram result = empty_program();
   const std::vector<bool> waited_for = steps_waited_for();
   WaitReducer reducer(blocks_.size());
@@ -322,6 +335,11 @@ ThreadBlockProgram Assignment::emit() const {
 ThreadBlockProgram assign_thread_blocks(const Program& program, const InstructionDag& dag,
                                         const BlockSharing& sharing) {
   return Assignment(program, dag, sharing).emit();
+}
+
+std::int64_t count_resident_blocks(const Program& program, const InstructionDag& dag,
+                                   const BlockSharing& sharing) {
+  return Assignment(program, dag, sharing).most_resident();
 }
 
 }  // namespace cclgym

@@ -30,4 +30,8 @@ struct BlockSharing {
                                                       const InstructionDag& dag,
                                                       const BlockSharing& sharing);
 
+/// most_resident_blocks() of the program that assign_thread_blocks makes, without making it.
+[[nodiscard]] std::int64_t count_resident_blocks(const Program& program, const InstructionDag& dag,
+                                                 const BlockSharing& sharing);
+
 }  // namespace cclgym

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "collectives/algorithms/algorithms.hpp"
+#include "collectives/compiler/resident_blocks.hpp"
 #include "collectives/library/program_entry.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
@@ -193,7 +194,7 @@ int thread_blocks_per_gpu(const AlgorithmEntry& algorithm, const AlgorithmReques
     if (algorithm.fixed()) return algorithm.program->most_resident_blocks();
     const AlgorithmRequest full = with_known_servers(algorithm, request);
     if (algorithm.thread_blocks) return algorithm.thread_blocks(full);
-    return compile(algorithm.trace(full), AlgorithmRequest{}.compile).most_resident_blocks();
+    return compiled_resident_blocks(algorithm.trace(full), AlgorithmRequest{}.compile);
   };
   return static_cast<int>(std::min<std::int64_t>(count(), std::numeric_limits<int>::max()));
 }

@@ -158,7 +158,10 @@ std::size_t read_choice(std::string_view text, const OptionSpec& spec,
                         const SourceLocation& where) {
   const auto found = std::find(spec.choices.begin(), spec.choices.end(), text);
   if (found == spec.choices.end()) {
-    throw UserError(where, unknown_name_message(spec.name, text, spec.choices));
+    // One of a list that is named in the plural: "unknown collective", not "unknown collectives".
+    std::string_view noun = spec.name;
+    if (spec.shape != OptionShape::One && noun.ends_with('s')) noun.remove_suffix(1);
+    throw UserError(where, unknown_name_message(noun, text, spec.choices));
   }
   return static_cast<std::size_t>(found - spec.choices.begin());
 }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <unistd.h>
 
 namespace cclgym {
 
@@ -28,6 +29,8 @@ class ThreadedVectorEnv::Pool {
   ~Pool() { stop(); }
 
   [[nodiscard]] std::size_t workers() const { return workers_; }
+  /// True in a process that was forked from the pool's: it has none of the threads.
+  [[nodiscard]] bool forked() const { return ::getpid() != process_; }
 
   void run(Command command) {
     {
@@ -77,6 +80,7 @@ class ThreadedVectorEnv::Pool {
 
   ThreadedVectorEnv& owner_;
   std::size_t workers_;
+  pid_t process_ = ::getpid();
   std::mutex mutex_;
   std::condition_variable begun_;
   std::condition_variable done_;
@@ -94,10 +98,21 @@ ThreadedVectorEnv::ThreadedVectorEnv(const std::vector<EnvironmentMaker>& makers
   pool_ = std::make_unique<Pool>(*this, std::min(workers, size()));
 }
 
-ThreadedVectorEnv::~ThreadedVectorEnv() = default;
+ThreadedVectorEnv::~ThreadedVectorEnv() {
+  // In a forked process, the threads cannot be joined, nor the mutex be used.
+  if (pool_->forked()) static_cast<void>(pool_.release());
+}
 
 std::size_t ThreadedVectorEnv::workers() const { return pool_->workers(); }
 
-void ThreadedVectorEnv::run_all(Command command) { pool_->run(command); }
+void ThreadedVectorEnv::run_all(Command command) {
+  if (pool_->forked()) {
+    throw std::runtime_error(
+        single_spec().name +
+        ": the vector was made in another process, which has its threads; make it in this process, "
+        "or start processes with spawn instead of fork");
+  }
+  pool_->run(command);
+}
 
 }  // namespace cclgym

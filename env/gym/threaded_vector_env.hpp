@@ -12,7 +12,8 @@ namespace cclgym {
 /// number of workers.
 class ThreadedVectorEnv : public VectorEnv {
  public:
-  /// `workers` >= 1; at most one per environment is started.
+  /// `workers` >= 1; at most one per environment is started. In a process forked from the one that
+  /// made the vector, reset and step throw std::runtime_error.
   ThreadedVectorEnv(const std::vector<EnvironmentMaker>& makers, std::size_t workers,
                     Autoreset autoreset = Autoreset::NextStep);
   ~ThreadedVectorEnv() override;

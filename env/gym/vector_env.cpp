@@ -116,7 +116,7 @@ void VectorEnv::reset_some(std::span<const std::uint8_t> mask,
 
 void VectorEnv::step(std::span<const std::int32_t> actions) {
   if (actions.size() != size() * single_spec().action_space.size()) {
-    throw InvalidAction(fmt::format("VectorEnv::step: {} numbers for {} actions of {}",
+    throw InvalidAction(fmt::format("{}: {} numbers for {} actions of {}", single_spec().name,
                                     actions.size(), size(), single_spec().action_space.text()));
   }
   actions_ = actions;
@@ -150,14 +150,15 @@ void VectorEnv::step_one(std::size_t environment) {
   Environment& env = *environments_[environment];
   State& state = states_[environment];
   if (state == State::Fresh) {
-    throw ResetNeeded(fmt::format("VectorEnv::step: environment {} was not reset", environment));
+    throw ResetNeeded(fmt::format("{}: step() before the first reset() of environment {}",
+                                  env.spec().name, environment));
   }
   const StepBuffers out = row(environment);
   if (state == State::Ended) {
     if (metadata_.autoreset == Autoreset::Disabled) {
       throw ResetNeeded(fmt::format(
-          "VectorEnv::step: environment {} is at the end of an episode: reset_some() first",
-          environment));
+          "{}: environment {} is at the end of an episode; without autoreset, reset it first",
+          env.spec().name, environment));
     }
     state = State::Fresh;
     env.reset(std::nullopt, YamlValue(), out);
@@ -165,7 +166,12 @@ void VectorEnv::step_one(std::size_t environment) {
     return;
   }
   const std::size_t width = single_spec().action_space.size();
-  const StepOutcome outcome = env.step(actions_.subspan(environment * width, width), out);
+  StepOutcome outcome;
+  try {
+    outcome = env.step(actions_.subspan(environment * width, width), out);
+  } catch (const InvalidAction& error) {
+    throw InvalidAction(fmt::format("environment {}: {}", environment, error.what()));
+  }
   buffers_.rewards[environment] = outcome.reward;
   buffers_.terminated[environment] = outcome.terminated ? 1 : 0;
   buffers_.truncated[environment] = outcome.truncated ? 1 : 0;

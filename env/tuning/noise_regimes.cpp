@@ -168,7 +168,7 @@ NoiseRegimes read_noise_regimes(const YamlValue& value) {
     return read_mapping(parse_yaml(embedded::regimes_cloud_faults, name));
   }
   throw UserError(value.location(),
-                  unknown_name_message("noise regimes", name, noise_regimes_names()));
+                  unknown_name_message("noise regime", name, noise_regimes_names()));
 }
 
 void RegimeChain::start(Random& random) {

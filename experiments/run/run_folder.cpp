@@ -128,6 +128,13 @@ void check_shard_folder(const Experiment& experiment, const Shard& shard,
 }
 
 Experiment load_run_experiment(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw UserError(
+        quoted(folder, 200) +
+        (std::filesystem::exists(folder, error) ? " is not a folder" : " does not exist") +
+        "; expected the folder of a run");
+  }
   const std::string path = in_folder(folder, kExperimentFile);
   const std::string file = read_text_file(path, kLargestFile);
   std::string_view text = file;

@@ -16,6 +16,7 @@ from cclgym import spaces
 from cclgym._core import (InvalidAction, InvalidMask, ResetNeeded, SimulationStalled, UserError,
                           __version__)
 from cclgym._core import environments, fabrics, wrappers
+from cclgym.arguments import ClosedEnvironmentError
 from cclgym.batch import Comparison, Sweep, Table, compare, report, sweep
 from cclgym.environment import Environment, make, sample_legal_action
 from cclgym.policy import Policy
@@ -24,6 +25,7 @@ from cclgym.simulation import Fabric, Simulation, simulate
 from cclgym.vector import VectorEnvironment, make_vec
 
 __all__ = [
+    "ClosedEnvironmentError",
     "Comparison",
     "Compiled",
     "Environment",

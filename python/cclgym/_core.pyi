@@ -29,3 +29,4 @@ sweep: Any
 report: Any
 compare: Any
 policy: Any
+parse_policy: Any

@@ -2,23 +2,89 @@
 
 import inspect
 import json
+import math
+import os
 import re
 import sys
 import threading
 import time
 import warnings
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from cclgym import _core
 
+try:
+    from gymnasium.error import ClosedEnvironmentError  # type: ignore
+except ImportError:
+
+    class ClosedEnvironmentError(RuntimeError):  # type: ignore
+        """reset(), step() or render() after close()."""
+
+
 FIRST_REPORT_S = 1.0
 """Seconds after which a call that takes long is reported on standard error."""
 
 
-def to_json(value):
-    """JSON from which the extension module reads options; None stays None."""
-    return None if value is None else json.dumps(value, default=_plain)
+class Turns:
+    """Lets one thread at a time use an environment: `with turns:`. A copy is independent."""
+
+    def __init__(self):
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+
+    def __enter__(self):
+        if self._process != os.getpid():  # after a fork, the thread that has the lock is not there
+            self.__init__()
+        self._lock.acquire()
+
+    def __exit__(self, *_):
+        self._lock.release()
+
+    def __deepcopy__(self, memo):
+        return Turns()
+
+    def __reduce__(self):
+        return Turns, ()
+
+
+def require_open(closed, name, method):
+    if closed:
+        raise ClosedEnvironmentError(f"{name}: {method}() after close(): the environment is closed")
+
+
+def to_json(value, name="options"):
+    """JSON from which the extension module reads options; None stays None. Raises UserError if the
+    value with this name contains None, which YAML would take for the default."""
+    if value is None:
+        return None
+    _refuse_none(value, name)
+    return json.dumps(value, default=_plain)
+
+
+def _refuse_none(value, path):
+    if value is None:
+        raise _core.UserError(f"{path}: found None; expected a value (without the key, an option has "
+                              "its default)")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_none(item, f"{path}[{key!r}]")
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            _refuse_none(item, f"{path}[{index}]")
+
+
+def size_text(size, key):
+    """A size of simulate() as the YAML files have it: numbers need a unit there. Raises UserError if
+    it is not a whole number of bytes."""
+    if size is None or isinstance(size, str):
+        return size
+    whole = isinstance(size, (int, float, np.integer, np.floating)) and not isinstance(size, bool)
+    if not whole or not math.isfinite(size) or int(size) != size:
+        raise _core.UserError(f"call[{key!r}]: {key} is {size!r}; expected a whole number of bytes, or "
+                              "a text with a unit such as '4MiB'")
+    return f"{int(size)}B"
 
 
 def _plain(value):
@@ -34,7 +100,8 @@ def _plain(value):
 
 
 def path_at(text, column):
-    """The place of a column (from 1) of JSON in one line, in Python: "['fabric']['nodes'][0]"."""
+    """The place of a column (from 1) of JSON in one line, in Python: "['fabric']['nodes'][0]". The
+    items that the caller did not write are not counted (class _FlatWrappers)."""
     stack = []  # per open bracket: a key, or the number of the item
     key, at, end = None, 0, column - 1
     while at <= min(end, len(text) - 1):
@@ -57,6 +124,10 @@ def path_at(text, column):
         elif sign == "," and isinstance(stack[-1], int):
             stack[-1] += 1
         at += 1
+    if stack and isinstance(stack[0], int):
+        stack[0] -= getattr(text, "hidden", 0)
+        if stack[0] < 0:
+            return ""
     return "".join(f"[{part!r}]" for part in stack if part != "")
 
 
@@ -133,10 +204,24 @@ def checked_seed(seed):
     return int(seed)
 
 
-def all_wrappers(wrappers, flat):
-    """The requested wrappers, around FlatActions if actions are flat."""
-    wrappers = list(wrappers or [])
-    return ["FlatActions"] + wrappers if flat else wrappers
+class _FlatWrappers(str):
+    """JSON of a list of wrappers whose first the caller did not write."""
+
+    hidden = 1
+
+
+def wrappers_json(wrappers, flat):
+    """JSON of the requested wrappers, around FlatActions if actions are flat."""
+    if wrappers is None:
+        wrappers = []
+    if isinstance(wrappers, (str, bytes, Mapping)) or not isinstance(wrappers, Iterable):
+        raise _core.UserError(f"wrappers: found {wrappers!r}; expected a list of names and dicts, such "
+                              "as ['RecordEpisodeStatistics']")
+    wrappers = list(wrappers)
+    _refuse_none(wrappers, "wrappers")
+    if not flat:
+        return to_json(wrappers, "wrappers")
+    return _FlatWrappers(to_json(["FlatActions"] + wrappers, "wrappers"))
 
 
 def refuse_render_mode(mode, modes):

@@ -78,14 +78,14 @@ def sweep(experiment: str | os.PathLike[str] | Mapping[str, Any],
           fresh: bool = False, progress: Progress | None = None) -> Sweep:
     """Runs an experiment (docs/experiments.md): the path of a YAML file, or a dict with its keys.
 
-    out: folder of the run, as `cclgym run` writes it; a run that was interrupted goes on there. None:
-    a temporary folder. engine: None for the experiment's own. Cells run in this process, one after
+    out: folder of the run, as `cclgym run` writes it; a run that was interrupted goes on there, and
+    files that no run wrote are refused. None: a temporary folder. engine: None for the experiment's own. Cells run in this process, one after
     another; Ctrl-C stops between cells. Raises UserError at the key that is wrong.
     """
     temporary = tempfile.TemporaryDirectory(prefix="cclgym-") if out is None else None
     folder = temporary.name if temporary is not None else os.fspath(out)  # type: ignore[arg-type]
     if isinstance(experiment, Mapping):
-        text: str | None = to_json({"name": "sweep", **experiment})
+        text: str | None = to_json({"name": "sweep", **experiment}, "experiment")
         source = "experiment"
     else:
         text, source = None, os.fspath(experiment)
@@ -100,7 +100,8 @@ def sweep(experiment: str | os.PathLike[str] | Mapping[str, Any],
 
 
 def report(folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> str:
-    """Writes the HTML page of a run that is in a folder, and returns the page's path."""
+    """Writes the HTML page of a run that is in a folder, and returns the page's path. Raises UserError
+    if the folder has no run."""
     return _core.report(os.fspath(folder), "" if out is None else os.fspath(out))
 
 

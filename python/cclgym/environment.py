@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from copy import deepcopy as copy_of
-
 from typing import Any, NoReturn
 
 import numpy as np
 
-from cclgym import _core, spaces
-from cclgym.arguments import (all_wrappers, call, checked_seed, refuse_render_mode, refuse_unknown,
-                              to_json, warn_of)
+from cclgym import _core, drawing, spaces
+from cclgym.arguments import (Turns, call, checked_seed, refuse_render_mode, refuse_unknown,
+                              require_open, to_json, warn_of, wrappers_json)
 
 try:
     from gymnasium import Env as _Base  # type: ignore
@@ -76,7 +76,10 @@ class Environment(_Base):
         that the next call overwrites.
     flat: True if an action is one number, of a Discrete over all actions that are legal in some
         state; otherwise, an action has one number per knob.
-    render_mode: None, or "ansi": `render()` returns a line about the last step.
+    render_mode: None; "ansi": `render()` returns a line about the last step; "rgb_array": it returns
+        a picture of the last steps (docs/gym.md).
+
+    Threads take turns. After close(), reset, step and render raise ClosedEnvironmentError.
 
     `copy.deepcopy` and `pickle` copy the environment with its state: what follows has the same bits
     as without. The copy repeats all that was done since the last reset with a seed (docs/gym.md).
@@ -87,7 +90,7 @@ class Environment(_Base):
     `conditional_mask` gives the exact mask after the first numbers of an action.
     """
 
-    metadata = {"render_modes": ["ansi"]}
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": drawing.FPS}
 
     def __init__(self, name: str, options: Mapping[str, Any] | None = None,
                  wrappers: Sequence[str | Mapping[str, Any]] | None = None, copy: bool = True,
@@ -96,12 +99,15 @@ class Environment(_Base):
         self.name = name
         self.render_mode = render_mode
         self._copy = copy
-        self._made_of = (name, to_json(options), to_json(all_wrappers(wrappers, flat)))
+        self._made_of = (name, to_json(options), wrappers_json(wrappers, flat))
         self._take(call(_core.make, *self._made_of, doing=f"preparing {name}"))
         warn_of(self._core)
         self.observation_space = spaces.build(self._core.observation_space)
         self.action_space = spaces.build(self._core.action_space)
         self._last: tuple[Any, float] | None = None  # action and reward of the last step, to render
+        self._shown: deque[tuple[float, float]] = deque(maxlen=drawing.CALLS)
+        self._closed = False
+        self._turns = Turns()
 
     def _take(self, made):
         """Sets the attributes that hold the environment in C++ and views of its buffers."""
@@ -111,22 +117,34 @@ class Environment(_Base):
 
     def reset(self, *, seed: int | None = None,
               options: Mapping[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        require_open(self._closed, self.name, "reset")
         seed = checked_seed(seed)
-        super().reset(seed=seed)
-        call(self._core.reset, seed, to_json(options), doing=None)
-        self._last = None
-        return self._results()
+        text = to_json(options)
+        with self._turns:
+            super().reset(seed=seed)
+            call(self._core.reset, seed, text, doing=None, where={"options": text})
+            self._last = None
+            self._shown.clear()
+            return self._results()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        if type(action) is np.int64 and type(self.action_space) is spaces.LegalDiscrete:
-            reward, terminated, truncated = self._core.step_number(action)
-        else:
-            flat = spaces.flatten_actions(self.action_space, action)
-            reward, terminated, truncated = self._core.step(flat)
-        if self.render_mode is not None:
-            self._last = (action, reward)
-        observation, info = self._results()
-        return observation, reward, terminated, truncated, info
+        require_open(self._closed, self.name, "step")
+        with self._turns:
+            if type(action) is np.int64 and type(self.action_space) is spaces.LegalDiscrete:
+                reward, terminated, truncated = self._core.step_number(action)
+            else:
+                flat = spaces.flatten_actions(self.action_space, action, owner=self.name)
+                reward, terminated, truncated = self._core.step(flat)
+            if self.render_mode is not None:
+                self._last = (action, reward)
+                self._shown.append(
+                    drawing.shown_step(self._info_names, self._info.tolist(), reward))
+            observation, info = self._results()
+            return observation, reward, terminated, truncated, info
+
+    def close(self) -> None:
+        """Ends the use of the environment, as often as it is called. Its memory is freed with it."""
+        self._closed = True
 
     def action_masks(self) -> np.ndarray:
         """All dimensions' masks concatenated, as sb3-contrib's MaskablePPO expects them."""
@@ -134,7 +152,8 @@ class Environment(_Base):
 
     def conditional_mask(self, prefix: Any) -> np.ndarray:
         """Mask of the next integer of an action after the integers `prefix`: n zeros and ones."""
-        return self._core.conditional_mask(np.asarray(prefix, np.int64).reshape(-1))
+        with self._turns:
+            return self._core.conditional_mask(np.asarray(prefix, np.int64).reshape(-1))
 
     def sample_legal_action(self) -> Any:
         """A currently legal action, drawn from the stream of `action_space`: uniform among flat
@@ -145,11 +164,15 @@ class Environment(_Base):
         """An action of the action space in words: "ring LL128 channels=8"."""
         return self._core.describe_action(spaces.flatten_actions(self.action_space, action))
 
-    def render(self) -> str | None:
+    def render(self) -> str | np.ndarray | None:
         """With render_mode "ansi", a line about the last step: the action in words, the reward, and
-        the numbers of info."""
+        the numbers of info. With "rgb_array", a picture of the last 64 steps: an array of uint8 and
+        shape (240, 512, 3)."""
+        require_open(self._closed, self.name, "render")
         if self.render_mode is None:
             return None
+        if self.render_mode == "rgb_array":
+            return drawing.draw(self._shown, drawing.has_times(self._info_names))
         numbers = ", ".join(
             f"{name} {value:.6g}" for name, value in zip(self._info_names, self._info.tolist())
             if value == value)
@@ -162,7 +185,8 @@ class Environment(_Base):
         state = self.__dict__.copy()
         for name in ("_core", "_observation", "_mask", "_info"):
             del state[name]
-        state["_snapshot"] = self._core.snapshot()
+        with self._turns:
+            state["_snapshot"] = self._core.snapshot()
         return state
 
     def __setstate__(self, state):
@@ -173,7 +197,8 @@ class Environment(_Base):
 
     def __deepcopy__(self, memo):
         other = twin_of(self, memo)
-        other._take(self._core.twin())
+        with self._turns:
+            other._take(self._core.twin())
         return other
 
     def __repr__(self):

@@ -18,11 +18,15 @@ class Policy:
         action = stream.decide(observation, "ndv4/allreduce")
 
     An observation has the numbers of `feature_names`, as in the environment; an action has one level
-    of each of `knobs`, as with `flat=False`. Raises UserError if the file cannot be read.
+    of each of `knobs`, as with `flat=False`. Raises UserError if the file cannot be read. Copies and
+    pickles of a policy contain the file, and those of a stream its memory, too.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._core = _core.policy(os.fspath(path))
+        self._take(_core.policy(os.fspath(path)))
+
+    def _take(self, core: Any) -> None:
+        self._core = core
         self.feature_names: list[str] = self._core.feature_names()
         self.knobs: dict[str, list[str]] = self._core.knobs()
         """Names of the levels, by knob."""
@@ -33,6 +37,15 @@ class Policy:
     def stream(self) -> Stream:
         """The memory of a new stream of calls, such as a communicator's."""
         return Stream(self)
+
+    def __getstate__(self) -> bytes:
+        return self._core.file()
+
+    def __setstate__(self, file: bytes) -> None:
+        self._take(_core.parse_policy(file))
+
+    def __deepcopy__(self, memo: Any) -> Policy:
+        return self  # nothing in it changes
 
 
 class Stream:
@@ -53,6 +66,14 @@ class Stream:
                 raise _core.UserError(_core.unknown_name("rules", rules, self._policy.rules))
             number = self._policy.rules.index(rules)
         return np.array(self._core.decide(observation, number, allowed), np.int64)
+
+    def __getstate__(self) -> tuple[Policy, bytes]:
+        return self._policy, self._core.state()
+
+    def __setstate__(self, state: tuple[Policy, bytes]) -> None:
+        self._policy, memory = state
+        self._core = self._policy._core.stream()
+        self._core.set_state(memory)
 
     def logits(self) -> np.ndarray:
         """The logits of the last decision, of all knobs in turn, before masking."""

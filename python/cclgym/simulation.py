@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cclgym import _core
-from cclgym.arguments import call, to_json
+from cclgym.arguments import call, size_text, to_json
 
 FabricLike = "Fabric | str | os.PathLike[str] | Mapping[str, Any]"
 
@@ -31,7 +31,7 @@ class Fabric:
             name = os.fspath(fabric)
             spec = {"name": name, **options}
         self._spec = spec
-        text = to_json(spec)
+        text = to_json(spec, "fabric")
         self._core = call(_core.fabric, text, where={"fabric": text})
 
     @property
@@ -124,11 +124,6 @@ def as_fabric(fabric: Any) -> Fabric:
     return fabric if isinstance(fabric, Fabric) else Fabric(fabric)
 
 
-def _bytes(size: int | str | None) -> str | None:
-    """A size as the YAML files have it: numbers need a unit there."""
-    return size if size is None or isinstance(size, str) else f"{size}B"
-
-
 def simulate(
     fabric: Fabric | str | os.PathLike[str] | Mapping[str, Any],
     collective: str | None = None,
@@ -158,8 +153,8 @@ def simulate(
     Raises UserError at the argument that is wrong, SimulationStalled if the program cannot finish.
     """
     given = {
-        "collective": collective, "algorithm": algorithm, "size": _bytes(size), "protocol": protocol,
-        "channels": channels, "instances": instances, "threads": threads, "tile": _bytes(tile),
+        "collective": collective, "algorithm": algorithm, "size": size_text(size, "size"), "protocol": protocol,
+        "channels": channels, "instances": instances, "threads": threads, "tile": size_text(tile, "tile"),
         "slots": slots, "root": root, "datatype": datatype,
     }
     text = to_json({key: value for key, value in given.items() if value is not None})

@@ -284,17 +284,28 @@ def size(space):
     return int(np.prod(space.shape, dtype=int))
 
 
-def flatten_actions(space, action, count=None):
+def flatten_actions(space, action, count=None, owner=""):
     """The integers of one action, or of `count` actions (axes: environment, integer). Raises
-    TypeError if they are not integers; nothing else is checked."""
+    TypeError if they are not integers, and InvalidAction, which begins with `owner`, if there is not
+    one action per environment; nothing else is checked."""
     if isinstance(space, Dict):
-        parts = [flatten_actions(entry, action[name], count)
+        parts = [flatten_actions(entry, action[name], count, owner)
                  for name, entry in space.spaces.items()]
         return np.ascontiguousarray(np.concatenate(parts, axis=-1))
-    action = np.asarray(action)
+    try:
+        action = np.asarray(action)
+    except ValueError:  # rows of several lengths
+        raise _core.InvalidAction(
+            f"{owner}: the actions are not an array: {action!r}; expected shape {space.shape}"
+        ) from None
     if action.dtype.kind not in "iu":
         raise TypeError(f"found an action of type {action.dtype}; {space} expects integers")
-    return action.astype(np.int64).reshape(-1 if count is None else (count, -1))
+    if count is None:
+        return action.astype(np.int64).reshape(-1)
+    if action.shape[:1] != (count,) or action.size != size(space):
+        raise _core.InvalidAction(f"{owner}: the actions have shape {action.shape}; expected "
+                                  f"{space.shape}, one action per environment")
+    return action.astype(np.int64).reshape(count, -1)
 
 
 def first_values(space):

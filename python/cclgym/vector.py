@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from cclgym import _core, spaces
-from cclgym.arguments import (all_wrappers, call, checked_seed, refuse_render_mode, refuse_unknown,
-                              to_json, warn_of)
+from cclgym import _core, drawing, spaces
+from cclgym.arguments import (Turns, call, checked_seed, refuse_render_mode, refuse_unknown,
+                              require_open, to_json, warn_of, wrappers_json)
 from cclgym.environment import twin_of
 
 try:
@@ -45,13 +46,20 @@ except ImportError:
         DISABLED = "Disabled"
 
 
+RENDER_MODES = ["ansi", "rgb_array"]
+MOST = 2**31 - 1
+"""Largest num_envs and workers."""
+
+
 class VectorEnvironment(_Base):
     """`num_envs` identical environments, with Gymnasium's vector API.
 
     options, wrappers, flat, render_mode, deep copies and pickles: as in class Environment; render()
-        returns a tuple with one line per environment.
+        returns a tuple with one line or picture per environment. Threads take turns, and after
+        close(), reset, step and render raise ClosedEnvironmentError, as there.
     workers: number of threads that step the environments; with 0, the caller's thread steps them.
-        Results do not depend on it.
+        Results do not depend on it. With workers, reset and step raise RuntimeError in a forked
+        process, which has no such threads.
     autoreset_mode: "NextStep", "SameStep" or "Disabled", or a member of `AutoresetMode`. In mode
         Disabled, reset ended environments with `reset(options={"reset_mask": mask})`.
     copy: True if reset and step return copies; otherwise, views of buffers that the next call
@@ -65,23 +73,29 @@ class VectorEnvironment(_Base):
                  wrappers: Sequence[str | Mapping[str, Any]] | None = None, copy: bool = True,
                  render_mode: str | None = None, flat: bool = True, workers: int = 0,
                  autoreset_mode: str | AutoresetMode = "NextStep") -> None:
-        refuse_render_mode(render_mode, ["ansi"])
+        refuse_render_mode(render_mode, RENDER_MODES)
         for what, count, least in (("num_envs", num_envs, 1), ("workers", workers, 0)):
-            if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < least:
-                raise ValueError(f"{what} is {count!r}; expected a whole number >= {least}")
+            whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+            if not whole or not least <= count <= MOST:
+                raise ValueError(
+                    f"{what} is {count!r}; expected a whole number from {least} to {MOST}")
         self.name = name
         self.num_envs = int(num_envs)
         self.render_mode = render_mode
         self._copy = copy
-        self._made_of = (name, to_json(options), to_json(all_wrappers(wrappers, flat)),
+        self._made_of = (name, to_json(options), wrappers_json(wrappers, flat),
                          self.num_envs, int(workers),
                          getattr(autoreset_mode, "value", autoreset_mode))
         self._core, self._views = call(_core.make_vector, *self._made_of,
                                        doing=f"preparing {name}")
         warn_of(self._core)
         self._last = None
+        self._shown: list[deque[tuple[float, float]]] = [
+            deque(maxlen=drawing.CALLS) for _ in range(self.num_envs if render_mode else 0)]
+        self._turns = Turns()
         mode = AutoresetMode(getattr(autoreset_mode, "value", autoreset_mode))
-        self.metadata = {"autoreset_mode": mode, "render_modes": ["ansi"]}
+        self.metadata = {"autoreset_mode": mode, "render_modes": RENDER_MODES,
+                         "render_fps": drawing.FPS}
         self.single_observation_space = spaces.build(self._core.observation_space)
         self.single_action_space = spaces.build(self._core.action_space)
         self.observation_space = spaces.batch(self.single_observation_space, num_envs)
@@ -91,6 +105,7 @@ class VectorEnvironment(_Base):
               options: Mapping[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Resets all environments, or those in options["reset_mask"]. The seed of environment i is
         seed + i, or seed[i]."""
+        require_open(self.closed, self.name, "reset")
         if seed is None or isinstance(seed, (int, np.integer)):
             seeds = [None if seed is None else checked_seed(seed + i)
                      for i in range(self.num_envs)]
@@ -101,32 +116,49 @@ class VectorEnvironment(_Base):
                                  f"{self.num_envs}")
         options = dict(options) if options is not None else None
         reset_mask = options.pop("reset_mask", None) if options else None
-        self._last = None
         if reset_mask is None:
-            call(self._core.reset, seeds, to_json(options))
+            function, before, text = self._core.reset, (), to_json(options)
         else:
             reset_mask = np.asarray(reset_mask)
             if reset_mask.shape != (self.num_envs,) or reset_mask.dtype != bool:
                 raise ValueError(f"reset_mask is {reset_mask!r}; expected {self.num_envs} bools")
-            self._core.reset_some(reset_mask.tolist(), seeds, to_json(options or None))
-        return self._observations("observations"), self._infos("infos", "action_masks")
+            function, before = self._core.reset_some, (reset_mask.tolist(),)
+            text = to_json(options or None)
+        with self._turns:
+            self._last = None
+            call(function, *before, seeds, text, where={"options": text})
+            for i, shown in enumerate(self._shown):
+                if reset_mask is None or reset_mask[i]:
+                    shown.clear()
+            return self._observations("observations"), self._infos("infos", "action_masks")
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        flat = spaces.flatten_actions(self.action_space, actions, self.num_envs)
-        self._core.step(flat)
-        if self.render_mode is not None:
-            self._last = flat
-        infos = self._infos("infos", "action_masks")
-        finished = self._views["finished"]
-        if finished.any():
-            self._add_final(infos, finished)
-        return (
-            self._observations("observations"),
-            self._out("rewards"),
-            self._out("terminated"),
-            self._out("truncated"),
-            infos,
-        )
+        require_open(self.closed, self.name, "step")
+        flat = spaces.flatten_actions(self.action_space, actions, self.num_envs, self.name)
+        with self._turns:
+            self._core.step(flat)
+            if self.render_mode is not None:
+                self._last = flat
+                self._show()
+            infos = self._infos("infos", "action_masks")
+            finished = self._views["finished"]
+            if finished.any():
+                self._add_final(infos, finished)
+            return (
+                self._observations("observations"),
+                self._out("rewards"),
+                self._out("terminated"),
+                self._out("truncated"),
+                infos,
+            )
+
+    def _show(self):
+        """Adds the step's numbers to the pictures."""
+        views = self._views
+        for i, shown in enumerate(self._shown):
+            row = views["final_infos" if views["finished"][i] else "infos"][i]
+            shown.append(drawing.shown_step(self._core.info_names, row.tolist(),
+                                            float(views["rewards"][i])))
 
     def action_masks(self) -> np.ndarray:
         """All masks as an array of bool with shape (num_envs, bytes of a mask)."""
@@ -134,7 +166,9 @@ class VectorEnvironment(_Base):
 
     def conditional_mask(self, environment, prefix):
         """Mask of the next integer of one environment's action after `prefix`."""
-        return self._core.conditional_mask(environment, np.asarray(prefix, np.int64).reshape(-1))
+        with self._turns:
+            return self._core.conditional_mask(environment,
+                                               np.asarray(prefix, np.int64).reshape(-1))
 
     def sample_legal_action(self) -> np.ndarray:
         """One currently legal action per environment; see Environment."""
@@ -148,10 +182,14 @@ class VectorEnvironment(_Base):
         """An action of `single_action_space` in words."""
         return self._core.describe_action(spaces.flatten_actions(self.single_action_space, action))
 
-    def render(self) -> tuple[str, ...] | None:
-        """With render_mode "ansi", a tuple of lines; see Environment."""
+    def render(self) -> tuple[Any, ...] | None:
+        """With render_mode "ansi", a tuple of lines; with "rgb_array", of pictures; see Environment."""
+        require_open(self.closed, self.name, "render")
         if self.render_mode is None:
             return None
+        if self.render_mode == "rgb_array":
+            times = drawing.has_times(self._core.info_names)
+            return tuple(drawing.draw(shown, times) for shown in self._shown)
         if self._last is None:
             return (f"{self.name}: no step since the last reset",) * self.num_envs
         return tuple(
@@ -161,7 +199,8 @@ class VectorEnvironment(_Base):
     def __getstate__(self):
         state = self.__dict__.copy()
         del state["_core"], state["_views"]
-        state["_snapshot"] = self._core.snapshot()
+        with self._turns:
+            state["_snapshot"] = self._core.snapshot()
         return state
 
     def __setstate__(self, state):
@@ -172,7 +211,8 @@ class VectorEnvironment(_Base):
 
     def __deepcopy__(self, memo):
         other = twin_of(self, memo)
-        other._core, other._views = self._core.twin()
+        with self._turns:
+            other._core, other._views = self._core.twin()
         return other
 
     def close_extras(self, **_):

@@ -104,7 +104,7 @@ class EnvironmentTest(unittest.TestCase):
             env = make()
             self.assertIs(env.unwrapped, env)
             self.assertIsNone(env.render_mode)
-            self.assertEqual(env.metadata["render_modes"], ["ansi"])
+            self.assertEqual(env.metadata["render_modes"], ["ansi", "rgb_array"])
             parameters = inspect.signature(env.reset).parameters
             self.assertIsNone(parameters["seed"].default)
             self.assertIsNone(parameters["options"].default)

@@ -32,7 +32,7 @@ class CheckerTest(unittest.TestCase):
         """Asserts that check_env reports no error and no warning."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            check_env(env, skip_render_check=True)
+            check_env(env)
         self.assertEqual([str(one.message) for one in caught], [])
 
     def test_default_environment(self):

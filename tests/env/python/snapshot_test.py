@@ -141,7 +141,7 @@ class ArgumentsTest(unittest.TestCase):
             with self.assertRaisesRegex(cclgym.UserError,
                                         r"^options\['fabric'\]\['name'\]: unknown fabric 'ndv44'"):
                 make("CollectiveTuning-v0", options={"window": 3, "fabric": {"name": "ndv44"}})
-            with self.assertRaisesRegex(cclgym.UserError, r"^wrappers\[1\].*'TimeLimit'"):
+            with self.assertRaisesRegex(cclgym.UserError, r"^wrappers\[0\].*'TimeLimit'"):
                 make("Counter-v0", wrappers=["TimeLimits"])
 
     def test_path_at(self):

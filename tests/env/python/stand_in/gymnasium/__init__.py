@@ -1,11 +1,20 @@
 """Stand-in for Gymnasium on machines without it: it has the few names that package cclgym uses, so
 that the code that uses them is tested."""
 
+import importlib
+
 import numpy as np
 
-from gymnasium import error, spaces, vector
+from gymnasium import error
 
 registry = {}
+
+
+def __getattr__(name):
+    """Loads spaces and vector late: they need cclgym._core, which needs gymnasium.error."""
+    if name in ("spaces", "vector"):
+        return importlib.import_module(f"gymnasium.{name}")
+    raise AttributeError(name)
 
 
 class Env:
@@ -31,8 +40,6 @@ def register(id, entry_point=None, vector_entry_point=None, kwargs=None):
 
 
 def _load(entry_point):
-    import importlib
-
     module, name = entry_point.split(":")
     return getattr(importlib.import_module(module), name)
 
