@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "calibration/measure/json_integer.hpp"
 #include "core/error.hpp"
 
 namespace cclgym {
@@ -18,9 +19,9 @@ using nlohmann::json;
 
 WorkerRequest read_request(const json& line) {
   WorkerRequest request;
-  request.id = line.at("id").get<std::int64_t>();
-  request.warmup = std::max(0, line.value("warmup", request.warmup));
-  request.repeats = std::max(1, line.value("repeats", request.repeats));
+  request.id = json_integer<std::int64_t>(line, "id");
+  request.warmup = std::max(0, json_integer(line, "warmup", request.warmup));
+  request.repeats = std::max(1, json_integer(line, "repeats", request.repeats));
   request.cell = line.at("cell").get<CalibrationCell>();
   return request;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "calibration/measure/json_integer.hpp"
 #include "calibration/mpi/mpi_algorithms.hpp"
 #include "calibration/mpi/mpi_collective.hpp"
 #include "calibration/mpi/mpi_loop.hpp"
@@ -45,8 +46,8 @@ Request read_request(const json& line) {
   request.call.bytes = std::stoull(text("size_bytes", "0"));
   request.algorithm = std::stoi(text("openmpi_algorithm", "0"));
   request.segment_bytes = std::stoi(text("segment_bytes", "0"));
-  request.warmup = line.value("warmup", 10);
-  request.repeats = std::max(1, line.value("repeats", 30));
+  request.warmup = json_integer(line, "warmup", 10);
+  request.repeats = std::max(1, json_integer(line, "repeats", 30));
   request.most_s = line.value("most_s", 0.0);
   return request;
 }

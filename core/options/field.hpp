@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -42,6 +43,24 @@ std::optional<OptionValue> value_of(const Member& member, OptionKind kind) {
   }
 }
 
+// Options have been checked against their ranges; values that came from another process have not,
+// and a conversion of a number that does not fit is undefined.
+template <class Member, class Number>
+void require_fit(Number number) {
+  if constexpr (std::is_integral_v<Member> && !std::is_same_v<Member, bool> &&
+                !std::is_same_v<Number, bool>) {
+    bool fits = false;
+    if constexpr (std::is_floating_point_v<Number>) {
+      // The upper limit itself may be rounded up to a number that does not fit.
+      fits = number >= static_cast<Number>(std::numeric_limits<Member>::min()) &&
+             number < static_cast<Number>(std::numeric_limits<Member>::max());
+    } else {
+      fits = std::in_range<Member>(number);
+    }
+    if (!fits) throw std::range_error("a number is out of the range of its option");
+  }
+}
+
 template <class Member>
 void assign(Member& member, const OptionValue& value) {
   if constexpr (kIsOptional<Member>) {
@@ -56,6 +75,7 @@ void assign(Member& member, const OptionValue& value) {
           if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::string>) {
             throw std::logic_error("a text is not a number: " + one);
           } else {
+            require_fit<Member>(one);
             member = static_cast<Member>(one);
           }
         },

@@ -141,7 +141,8 @@ TEST_CASE("Errors come out of a vector environment: the first environment's, fro
       env->step(Ints{7, 8});
       FAIL("actions outside of the space");
     } catch (const InvalidAction& error) {
-      CHECK(std::string(error.what()) == "Probe-v0: action [7] is not in Discrete(3)");
+      CHECK(std::string(error.what()) ==
+            "environment 0: Probe-v0: action [7] is not in Discrete(3)");
     }
     env->step(kActions);
     CHECK(env->results().observations == Floats{1, 1});
