@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -27,26 +28,34 @@ FIRST_REPORT_S = 1.0
 """Seconds after which a call that takes long is reported on standard error."""
 
 
-class Turns:
+_RLock = type(threading.RLock())
+
+
+class Turns(_RLock):  # type: ignore
     """Lets one thread at a time use an environment: `with turns:`. A copy is independent."""
 
-    def __init__(self):
-        self._process = os.getpid()
-        self._lock = threading.RLock()
-
-    def __enter__(self):
-        if self._process != os.getpid():  # after a fork, the thread that has the lock is not there
-            self.__init__()
-        self._lock.acquire()
-
-    def __exit__(self, *_):
-        self._lock.release()
+    def __new__(cls):
+        self = super().__new__(cls)
+        _all_turns.add(self)
+        return self
 
     def __deepcopy__(self, memo):
         return Turns()
 
     def __reduce__(self):
         return Turns, ()
+
+
+_all_turns: weakref.WeakSet = weakref.WeakSet()
+
+
+def _renew_turns():
+    """In a forked process, the thread that had a turn is not there."""
+    for turns in list(_all_turns):
+        turns._at_fork_reinit()
+
+
+os.register_at_fork(after_in_child=_renew_turns)
 
 
 def require_open(closed, name, method):

@@ -89,8 +89,13 @@ def sweep(experiment: str | os.PathLike[str] | Mapping[str, Any],
         source = "experiment"
     else:
         text, source = None, os.fspath(experiment)
-    folder, caveats, left_out = call(_core.sweep, source, text, engine, folder, fresh, progress,
-                                     where={"experiment": text})
+    try:
+        folder, caveats, left_out = call(_core.sweep, source, text, engine, folder, fresh, progress,
+                                         where={"experiment": text})
+    except BaseException:
+        if temporary is not None:
+            temporary.cleanup()
+        raise
     for caveat in caveats:
         warnings.warn(caveat, UserWarning, stacklevel=2)
     result = Sweep(folder, left_out)

@@ -3,11 +3,15 @@
 #include "env/gym/vector_env.hpp"
 
 #include <stdexcept>
+#include <string_view>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "env/gym/probe_env.hpp"
 #include "env/gym/threaded_vector_env.hpp"
 #include "env/registry.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 
 namespace cclgym {
 namespace {
@@ -147,6 +151,32 @@ TEST_CASE("Errors come out of a vector environment: the first environment's, fro
     env->step(kActions);
     CHECK(env->results().observations == Floats{1, 1});
   }
+}
+
+TEST_CASE("a vector with workers refuses to step in a forked process", "[env][vector-env]") {
+  SKIP_UNLESS(!test::kSanitized, "sanitizers follow fork() badly");
+  auto env = std::make_unique<ThreadedVectorEnv>(makers(), 2);
+  env->reset(1);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::alarm(10);  // ends a process that waits for its parent's threads
+    int status = 1;
+    try {
+      env->step(kActions);
+    } catch (const std::runtime_error& error) {
+      const std::string_view said = error.what();
+      if (said.starts_with("Probe-v0: the vector was made in another process")) status = 0;
+    }
+    env.reset();
+    ::_exit(status);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  env->step(kActions);
+  CHECK(env->results().observations == Floats{1, 1});
 }
 
 TEST_CASE("Vector environments need identical environments", "[env][vector-env]") {
