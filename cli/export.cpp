@@ -84,11 +84,11 @@ ExportedFile policy_to(Format format, const std::string& path, const ExportedPol
             .remark = fmt::format("TorchScript; machines: {}", machines),
             .contents = torchscript_module(policy.weights, policy.rules)};
   }
-  std::string bytes = format_policy(policy.file);
+  const std::string bytes = format_policy(policy.file);
   return {.kind = "policy",
           .path = path,
           .remark = fmt::format("{} bytes; machines: {}", bytes.size(), machines),
-          .contents = std::move(bytes)};
+          .contents = bytes};
 }
 
 ExportedFile csv_to(const std::string& path, const ExportedPolicy& policy) {

@@ -3,11 +3,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fmt/core.h>
 #include <new>
 #include <optional>
 #include <string>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -182,10 +184,25 @@ int run_here_or_on_ranks(const std::vector<std::string>& given) noexcept {
   return launched ? run_launched(*launched, args) : guarded_run(args);
 }
 
+// OpenBLAS, which a solver links, starts threads before main() begins. If a limit on addresses
+// refuses their buffers, they ask again for ever, and a fork waits for them. With one thread it
+// starts none.
+void start_without_blas_threads(char** argv) {
+  constexpr const char* kThreads = "OPENBLAS_NUM_THREADS";
+  const auto limited = [](auto resource) {
+    rlimit limit{};
+    return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  };
+  if (std::getenv(kThreads) != nullptr || (!limited(RLIMIT_AS) && !limited(RLIMIT_DATA))) return;
+  if (::setenv(kThreads, "1", 1) == 0) ::execv("/proc/self/exe", argv);
+  // Without /proc the program goes on as it is.
+}
+
 }  // namespace
 }  // namespace cclgym
 
 int main(int argc, char** argv) {
+  cclgym::start_without_blas_threads(argv);
   cclgym::open_closed_standard_streams();
   cclgym::keep_running_without_readers();
   // A file beyond `ulimit -f` is an error of its write, not the end of the process.

@@ -34,7 +34,10 @@ void add_json_option(ArgumentReader& reader) { reader.flag("json", "print JSON i
 
 bool wants_json(const Arguments& arguments) { return arguments.has("json"); }
 
-void print_json(const nlohmann::ordered_json& value) { print_out("{}\n", value.dump(2)); }
+void print_json(const nlohmann::ordered_json& value) {
+  // Names may come from paths, which need not be UTF-8.
+  print_out("{}\n", value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
 
 nlohmann::ordered_json json_rows(std::string_view csv, const std::vector<std::string_view>& texts) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();

@@ -117,7 +117,7 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
   }
   if (!record.dated()) {
     json["links"] = json["critical_path"] = nullptr;
-    print_out("{}\n", json.dump(2));
+    print_out("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
   nlohmann::ordered_json& links = json["links"] = nlohmann::ordered_json::array();
@@ -138,7 +138,7 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
                     {"end_s", record.end_s[at]}});
     if (result.tiles > 1) path.back()["tile"] = firing.tile;
   }
-  print_out("{}\n", json.dump(2));
+  print_out("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print_simulation(const SimulationRecord& record, const Simulator& simulator,

@@ -21,8 +21,9 @@ constexpr bool kReservesAddresses = false;
 
 // Runs `cclgym WORDS` in a folder by a shell with these limits ("-v 200000", "-f 4").
 Ended run_limited(const std::string& limits, const std::string& words, const std::string& folder) {
-  write_file(folder + "/limited.sh",
-             "ulimit " + limits + "\nexec " CCLGYM_BINARY_DIR "/cclgym " + words + "\n");
+  write_file(
+      folder + "/limited.sh",
+      "ulimit " + limits + "\nexec timeout 120 " CCLGYM_BINARY_DIR "/cclgym " + words + "\n");
   const int status = std::system(  // NOLINT(cert-env33-c): a shell is what has ulimit
       ("cd '" + folder + "' && bash limited.sh > limited.out 2> limited.err").c_str());
   return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status),
@@ -92,6 +93,23 @@ TEST_CASE("a rollout that cannot fit is refused before the training begins", "[c
   }
   check_one_line(ended, "a rollout of 10000 environments and 100000 steps needs at least ");
   CHECK(ended.err.find("fewer environments or steps (ppo) need less") != std::string::npos);
+}
+
+TEST_CASE("a limit on addresses that refuses buffers of OpenBLAS does not stop a run",
+          "[cli][limits]") {
+  SKIP_UNLESS(!kReservesAddresses, "a build without sanitizers");
+  const TemporaryFolder folder;
+  write_file(
+      folder / "e.yaml",
+      "name: e\nfabrics: [dgx1]\ncollectives: [allreduce]\nalgorithms: [ring]\nsizes: [1KiB, "
+      "1MiB]\nengine: flow\n");
+  // 118 MB are mapped when main begins; each thread of OpenBLAS wants 32 MB more.
+  for (const char* jobs : {"1", "2"}) {
+    const Ended ended = run_limited(
+        "-v 150000", std::string("run e.yaml --fresh --quiet --jobs ") + jobs, folder.path());
+    INFO(ended.err);
+    CHECK(ended.code == 0);
+  }
 }
 
 const char* const kSweep =

@@ -56,6 +56,12 @@ void refuse_foreign_options(const FabricSpec& spec, const std::vector<OptionSpec
     if (!given || try_find_option(options, field.key()) != nullptr) continue;
     if (field.key() == "nodes") {
       if (spec.servers == 1) continue;
+      if (is_fabric_file(spec.name)) {
+        throw UserError(
+            fmt::format("fabric '{}' has the nodes of its file, no more and no fewer; "
+                        "found nodes = {}",
+                        spec.name, option_text(*given, field.spec())));
+      }
       throw UserError(fmt::format("fabric '{}' has 1 node only; found nodes = {}", spec.name,
                                   option_text(*given, field.spec())));
     }
@@ -170,7 +176,8 @@ std::string fabric_label(const FabricSpec& spec) {
 std::string fabric_label(const FabricSpec& spec, const Fabric& fabric) {
   if (!is_fabric_file(spec.name)) return fabric_label(spec);
   FabricSpec named = spec;
-  named.name = fabric.name();
+  // The name of a fabric with failed parts names them, as the label does.
+  named.name = fabric.name().substr(0, fabric.name().find(" without="));
   return fabric_label(named);
 }
 

@@ -42,6 +42,22 @@ TEST_CASE("-h, --help and help COMMAND print the same", "[cli][json]") {
   CHECK(run_program({"help", "rnu"}).err.starts_with("error: unknown command 'rnu'"));
 }
 
+TEST_CASE("JSON replaces bytes of a path that are not UTF-8", "[cli][json]") {
+  const TemporaryFolder folder;
+  write_file(folder / "g\xff.yaml",
+             "nodes: [{name: gpu0..1}]\nlinks: [{from: gpu0, to: gpu1, bandwidth: 1 GB/s, latency: "
+             "1us}]\n");
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"describe", "fabric", folder / "g\xff.yaml", "--json"},
+        {"simulate", "--fabric", folder / "g\xff.yaml", "--collective", "allreduce", "--algorithm",
+         "ring", "--size", "1MiB", "--engine", "flow", "--json"}}) {
+    const Ended ended = run_program(args);
+    INFO(ended.err);
+    CHECK(ended.code == 0);
+    CHECK(contains(ended.out, "g\xEF\xBF\xBD"));
+  }
+}
+
 TEST_CASE("run --json prints the rows of results.csv", "[cli][json]") {
   const TemporaryFolder folder;
   write_file(folder / "e.yaml", kSmall);

@@ -94,6 +94,17 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
   CHECK(find_fabric_info("my.yaml") == nullptr);
 }
 
+TEST_CASE("labels of a fabric file name failed parts once", "[topology_models][registry]") {
+  FabricSpec spec{.name = CCLGYM_SOURCE_DIR "/experiments/fabrics/two-islands.yaml"};
+  CHECK(fabric_label(spec, *make_fabric(spec)) == "two-islands");
+  spec.without = "gpu0:gpu1";
+  CHECK(fabric_label(spec, *make_fabric(spec)) == "two-islands without=gpu0:gpu1");
+  spec.servers = 2;
+  CHECK(build_refusal(spec) == "fabric '" + spec.name +
+                                   "' has the nodes of its file, no more and no fewer; found nodes "
+                                   "= 2");
+}
+
 TEST_CASE("fabrics that cannot be built", "[topology_models][registry]") {
   CHECK(build_refusal({.name = "fullyconnected"}) ==
         "unknown fabric 'fullyconnected'; expected one of " + all_names() +
