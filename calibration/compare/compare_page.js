@@ -28,6 +28,7 @@
     return plotsWithLegend('Series', names, (shown, colour) => {
       const datasets = (x, y, more) => () => names.filter(shown).map(one => ({
         borderColor: colour(one), backgroundColor: colour(one), pointRadius: 2.5, borderWidth: 1.5,
+        clip: false,
         data: points.filter(point => point.name === one).sort((a, b) => a.size - b.size)
                   .map(point => ({x: x(point), y: y(point), point})), ...more,
       }));

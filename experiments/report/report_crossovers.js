@@ -69,14 +69,14 @@
         `${config.protocol} c${config.channels}` + (report.instancesVary ? ` r${config.instances}` : '');
     const table = element('table', {class: 'dense wins'},
         element('thead', {}, element('tr', {}, element('th', {class: 'text'}, 'best of'),
-            ...sizes.map(bytes => element('th', {scope: 'col'}, format.bytes(bytes))),
-            element('th', {scope: 'col'}, 'wins'))),
+            element('th', {scope: 'col'}, 'wins'),
+            ...sizes.map(bytes => element('th', {scope: 'col'}, format.bytes(bytes))))),
         element('tbody', {}, ...names.map(name => {
           const points = new Map(bestBy.get(name).map(point => [point.bytes, point]));
           return element('tr', {}, element('td', {class: 'text'}, name),
+              element('td', {}, `${sizes.filter(bytes => wins(name, bytes)).length} of ${sizes.length}`),
               ...sizes.map(bytes => element('td', {class: wins(name, bytes) ? 'best won' : null},
-                  points.has(bytes) ? short(points.get(bytes)) : format.missing)),
-              element('td', {}, `${sizes.filter(bytes => wins(name, bytes)).length} of ${sizes.length}`));
+                  points.has(bytes) ? short(points.get(bytes)) : format.missing)));
         })));
     return [element('h3', {}, names.length > 1 ? 'Which algorithm wins' :
         'Best number of instances by size'), legend,
