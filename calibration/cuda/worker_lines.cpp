@@ -5,8 +5,10 @@
 #include <cmath>
 #include <fmt/core.h>
 #include <istream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -16,11 +18,25 @@ namespace {
 
 using nlohmann::json;
 
+// Checks the type, since the conversion of a real number beyond the range of integers is undefined.
+template <class Integer>
+Integer integer_at(const json& line, const char* key) {
+  const json& value = line.at(key);
+  const bool whole = value.is_number_integer();
+  const bool large = value.is_number_unsigned() &&
+                     value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max();
+  if (!whole || large || !std::in_range<Integer>(value.get<std::int64_t>())) {
+    throw std::runtime_error(fmt::format("{}: found {}; expected a whole number of {} bits", key,
+                                         quoted(value.dump()), 8 * sizeof(Integer)));
+  }
+  return value.get<Integer>();
+}
+
 WorkerRequest read_request(const json& line) {
   WorkerRequest request;
-  request.id = line.at("id").get<std::int64_t>();
-  request.warmup = std::max(0, line.value("warmup", request.warmup));
-  request.repeats = std::max(1, line.value("repeats", request.repeats));
+  request.id = integer_at<std::int64_t>(line, "id");
+  if (line.contains("warmup")) request.warmup = std::max(0, integer_at<int>(line, "warmup"));
+  if (line.contains("repeats")) request.repeats = std::max(1, integer_at<int>(line, "repeats"));
   request.cell = line.at("cell").get<CalibrationCell>();
   return request;
 }
