@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -17,6 +19,21 @@ namespace {
 
 [[noreturn]] void throw_incomplete() {
   throw std::runtime_error("a message about predictions is incomplete");
+}
+
+// Checks that a parameter can hold the value: conversions beyond the range of a whole number are
+// undefined.
+bool holds(const OptionSpec& spec, double value) {
+  switch (spec.kind) {
+    case OptionKind::Integer:
+      return std::abs(value) <= std::numeric_limits<int>::max();
+    case OptionKind::Bytes:
+      return value >= 0 && value < std::ldexp(1.0, std::numeric_limits<std::uint64_t>::digits);
+    case OptionKind::Choice:
+      return value >= 0 && value < static_cast<double>(spec.choices.size());
+    default:
+      return std::isfinite(value);
+  }
 }
 
 }  // namespace
@@ -65,8 +82,12 @@ CostModel read_difference(const CostModel& base, std::string_view bytes) {
     double value = 0;
     in.number(parameter);
     in.number(value);
-    if (!in.ok() || !std::isfinite(value)) throw_incomplete();
-    cost_parameters().at(parameter).set(model, value);
+    if (!in.ok()) throw_incomplete();
+    const CostParameter& target = cost_parameters().at(parameter);
+    if (!holds(target.spec, value)) {
+      throw std::runtime_error("a message about predictions has no valid value of " + target.name);
+    }
+    target.set(model, value);
   }
   return model;
 }

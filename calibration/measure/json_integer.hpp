@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/error.hpp"
+
 namespace cclgym {
 
 /// The whole number `name` of an object. Throws std::runtime_error if it is no whole number or does
@@ -22,7 +24,8 @@ template <class Integer>
       std::in_range<Integer>(value.get<std::int64_t>())) {
     return static_cast<Integer>(value.get<std::int64_t>());
   }
-  throw std::runtime_error(fmt::format("{} is no whole number that fits", name));
+  throw std::runtime_error(fmt::format("{}: found {}; expected a whole number of {} bits", name,
+                                       quoted(value.dump()), 8 * sizeof(Integer)));
 }
 
 /// The same, or `otherwise` if the object has no such number.

@@ -76,6 +76,11 @@ TEST_CASE("an error is answered and ends the worker", "[calibration][cuda-worker
         "column bytes: found '-2'; expected a whole number >= 0");
   CHECK_THAT(served(R"({"id":1,"cell":{}})", constant).lines[0].at("error").get<std::string>(),
              test::has_text("no column bytes"));
+  CHECK(served(R"({"id":1e120,"cell":{}})", constant).lines[0].at("error") ==
+        "id: found '1e+120'; expected a whole number of 64 bits");
+  CHECK(served(R"({"id":1,"repeats":3000000000,"cell":{}})", constant).lines[0].at("error") ==
+        "repeats: found '3000000000'; expected a whole number of 32 bits");
+  CHECK(served(R"({"id":18446744073709551615,"cell":{}})", constant).code == 1);
 }
 
 TEST_CASE("invalid times, or too few of them, are errors", "[calibration][cuda-worker-lines]") {

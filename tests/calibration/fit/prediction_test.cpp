@@ -1,10 +1,12 @@
 // Tests of predictions and cost models as bytes for other processes.
 #include "calibration/fit/prediction.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
 
+#include "core/tasks/wire.hpp"
 #include "cost_models/parameters/cost_parameters.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "support/catch.hpp"
@@ -41,6 +43,16 @@ TEST_CASE("the difference of two cost models keeps all bits", "[calibration][fit
   const std::string bytes = difference_bytes(base, model);
   CHECK(read_difference(base, bytes).canonical_text() == model.canonical_text());
   CHECK_THROWS_AS((void)read_difference(base, bytes.substr(1)), std::exception);
+
+  // Values that the parameter cannot hold, in a message with the parameter's position.
+  for (std::size_t i = 0; i < cost_parameters().size(); ++i) {
+    const OptionKind kind = cost_parameters()[i].spec.kind;
+    std::string hostile;
+    put(hostile, i);
+    put(hostile, kind == OptionKind::Integer || kind == OptionKind::Bytes ? -1e260 : NAN);
+    CAPTURE(cost_parameters()[i].name);
+    CHECK_THROWS_AS((void)read_difference(base, hostile), std::runtime_error);
+  }
 
   CostModel hockney = base;
   hockney.hockney = true;
