@@ -1,5 +1,6 @@
 // The tree of a YAML document, built from yaml-cpp's parse events.
 #include <algorithm>
+#include <array>
 #include <sstream>
 #include <unordered_map>
 #include <unordered_set>
@@ -259,6 +260,28 @@ void refuse_unclosed_quote(std::string_view text, const YAML::Mark& last_scalar,
                   std::string("quote not closed; expected another ") + text[begin]);
 }
 
+// Messages of yaml-cpp about the structure, in the words of one who writes the file.
+std::string plain_message(const std::string& message) {
+  struct Plain {
+    const char* of_parser;
+    const char* ours;
+  };
+  constexpr std::array<Plain, 5> kPlain{{
+      {"end of sequence not found", "wrong indentation: this line is in no column of its list"},
+      {"end of map not found", "wrong indentation: this line is in no column of its mapping"},
+      {"illegal map value",
+       "found ':' where no value can begin: wrong indentation, or a text that "
+       "needs quotes"},
+      {"end of sequence flow not found", "a list that began with '[' is not closed; expected ']'"},
+      {"end of map flow not found", "a mapping that began with '{' is not closed; expected '}'"},
+  }};
+  for (const Plain& plain : kPlain) {
+    if (message == plain.of_parser) return plain.ours;
+  }
+  const std::string shown = quoted(message, 120);
+  return shown.substr(1, shown.size() - 2);
+}
+
 }  // namespace
 
 YamlValue parse_yaml(std::string_view text, const std::string& file_name,
@@ -280,8 +303,7 @@ YamlValue parse_yaml(std::string_view text, const std::string& file_name,
       where.line = static_cast<std::size_t>(error.mark.line) + 1;
       where.column = static_cast<std::size_t>(error.mark.column) + 1;
     }
-    const std::string message = quoted(error.msg, 120);
-    throw UserError(where, "not valid YAML: " + message.substr(1, message.size() - 2));
+    throw UserError(where, "not valid YAML: " + plain_message(error.msg));
   } catch (const std::exception& error) {
     throw UserError({file_name, 0, 0}, "not valid YAML: " + std::string(error.what()));
   }

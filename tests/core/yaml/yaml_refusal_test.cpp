@@ -113,6 +113,14 @@ TEST_CASE("things that are not one YAML document of names and values", "[core][y
   CHECK(parse_yaml("a: !!str 1", "f").find("a")->as_text() == "1");
   CHECK(contains(refused("a: [1, 2\nb: 3"), "f:2:"));
   CHECK(contains(refused("a: b: c"), "not valid YAML: "));
+  CHECK(contains(
+      refused("a:\n  - 1\n - 2\n"),
+      ":3:2: not valid YAML: wrong indentation: this line is in no column of its mapping"));
+  CHECK(contains(refused("a:\n  - b: 1\n   c: 2\n"),
+                 ":3:4: not valid YAML: wrong indentation: this line is in no column of its list"));
+  CHECK(contains(refused("a: 1\n  b: 2\n"), ":2:4: not valid YAML: found ':' where no value"));
+  CHECK(contains(refused("a: {b: 1\nc: 2\n"), "expected '}'"));
+  CHECK(contains(refused("a: [1, 2\nb: 3\n"), "expected ']'"));
   CHECK(contains(refused("a: 'x"), "not valid YAML: "));
 }
 
