@@ -116,8 +116,9 @@ class VectorEnvironment(_Base):
                                  f"{self.num_envs}")
         options = dict(options) if options is not None else None
         reset_mask = options.pop("reset_mask", None) if options else None
+        before: tuple[Any, ...] = ()
         if reset_mask is None:
-            function, before, text = self._core.reset, (), to_json(options)
+            function, text = self._core.reset, to_json(options)
         else:
             reset_mask = np.asarray(reset_mask)
             if reset_mask.shape != (self.num_envs,) or reset_mask.dtype != bool:
