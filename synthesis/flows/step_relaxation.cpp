@@ -83,7 +83,6 @@ class RelaxedChunks {
   RelaxedChunks(const Instance& instance, const Demand& demand, int steps,
                 const StepRelaxationOptions& options)
       : instance_(instance),
-        demand_(demand),
         steps_(steps),
         chunks_(chunk_orbits(demand, options.symmetries)),
         distance_(instance.distances()),
@@ -227,7 +226,6 @@ class RelaxedChunks {
   }
 
   const Instance& instance_;
-  const Demand& demand_;
   int steps_;
   std::vector<std::vector<int>> chunks_;
   std::vector<std::vector<int>> distance_;

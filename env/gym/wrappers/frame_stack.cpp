@@ -20,13 +20,12 @@ std::vector<float> repeated(const std::vector<float>& values, std::size_t times)
 FrameStack::FrameStack(std::unique_ptr<Environment> inner_environment, std::size_t frames)
     : Wrapper(std::move(inner_environment)),
       spec_(inner().spec()),
-      frames_(frames),
       frame_(spec_.observation_space.size()),
       stack_(frames * frame_.size()) {
   const auto* box = std::get_if<Box>(&spec_.observation_space.kind());
   if (box == nullptr) {
     throw std::invalid_argument("FrameStack: the observations of " + spec_.name +
-                                "must be in a Box, not " + spec_.observation_space.text());
+                                " must be in a Box, not " + spec_.observation_space.text());
   }
   if (frames < 1) throw std::invalid_argument("FrameStack: frames < 1");
   std::vector<std::size_t> shape = box->shape();

@@ -21,7 +21,6 @@ class FrameStack : public Wrapper {
 
  private:
   EnvironmentSpec spec_;
-  std::size_t frames_;
   std::vector<float> frame_;  ///< newest observation
   std::vector<float> stack_;  ///< all frames, oldest first
 };
