@@ -73,11 +73,22 @@ std::size_t first_difference(std::string_view one, std::string_view other) {
   return 1 + static_cast<std::size_t>(std::count(one.begin(), place, '\n'));
 }
 
+// All numbers of a certificate are whole. nlohmann::json would convert any other to an integer,
+// which is undefined for 1e67.
+void require_whole_numbers(const Json& json) {
+  if (json.is_number_float()) {
+    throw UserError(fmt::format("found {}; expected a whole number of 64 bits", json.dump()));
+  }
+  if (!json.is_structured()) return;
+  for (const Json& item : json) require_whole_numbers(item);
+}
+
 FabricCertificate read_checked(std::string_view text, const std::string& file) {
   const Json json = Json::parse(text);
   if (json.at("format") != kFormat || json.at("version") != kVersion) {
     throw UserError(fmt::format("the file is no {} of version {}", kFormat, kVersion));
   }
+  for (const char* part : {"subject", "claim", "evidence"}) require_whole_numbers(json.at(part));
   FabricCertificate result;
   result.certificate =
       certificate_of_json(json.at("subject"), json.at("claim"), json.at("evidence"));
