@@ -72,6 +72,36 @@ TEST_CASE("the boards of dgx2 are drawn side by side", "[topology_models][descri
   CHECK(count(cluster, "label=\" 48 x 25 GB/s\", constraint=false, dir=none") == 2);
 }
 
+TEST_CASE("alike devices of a large node share one box of its drawing",
+          "[topology_models][describe]") {
+  const std::string rack = to_dot(*fabric_of("gb200-nvl72", 2));
+  CHECK(count(rack, "label=\"gpu3 to gpu70: 68 alike\"") == 2);
+  CHECK(count(rack, "shape=box,") == 2 * 5);
+  CHECK(count(rack, "label=\"gpu71\"") == 2);
+  CHECK(count(rack, "label=\"gpu70\"") == 0);
+  // One line per box to the NVSwitch, from it to the PCIe switch and the NIC, and to the network.
+  CHECK(count(rack, " -> ") == 2 * 4 * 5);
+  // 16 GPUs are still drawn one by one, and so is a mesh of any number of GPUs.
+  CHECK(count(to_dot(*fabric_of("dgx2")), "alike") == 0);
+  CHECK(count(to_dot(*fabric_of("fully_connected", 1, 20)), " -> ") == 190);
+}
+
+TEST_CASE("a torus is drawn in rows, with dashed links around it", "[topology_models][describe]") {
+  const auto torus = [](const std::string& shape) {
+    FabricSpec spec;
+    spec.name = "torus";
+    spec.shape = shape;
+    return to_dot(*make_fabric(spec));
+  };
+  const std::string flat = torus("3x5");
+  CHECK(count(flat, "layout=neato") == 1);
+  CHECK(count(flat, "label=\"gpu7\", shape=box, fillcolor=\"#d9ead3\", pos=\"2.4,-0.9!\"") == 1);
+  CHECK(count(flat, " -> ") == 30);
+  CHECK(count(flat, "style=dashed") == 3 + 5);
+  CHECK(count(torus("2x3x4"), "pos=\"3.6,-4.5!\"") == 1);  // gpu23, in rows of 4
+  CHECK(count(to_dot(*fabric_of("ring", 1, 12)), "layout=circo") == 1);
+}
+
 TEST_CASE("one-way links and unusual names survive a drawing and a description",
           "[topology_models][describe]") {
   FabricBuilder builder("odd \"name\"");

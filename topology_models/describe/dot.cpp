@@ -1,15 +1,18 @@
 // The drawing of a fabric.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "topology_models/describe/describe.hpp"
+#include "topology_models/describe/dot_layout.hpp"
 #include "topology_models/describe/link_pairs.hpp"
 #include "topology_models/text.hpp"
 
@@ -65,25 +68,28 @@ std::string dot_string(std::string_view text) {
   return result + '"';
 }
 
-std::string node_line(const Node& node) {
-  const Look look = look_of(node.kind);
+// The frame of a cluster node names it.
+std::string short_name(const Node& node) {
   const std::size_t slash = node.name.rfind('/');
-  std::string label = node.server >= 0 && slash != std::string::npos
-                          ? node.name.substr(slash + 1)  // the frame names the cluster node
-                          : node.name;
+  return node.server >= 0 && slash != std::string::npos ? node.name.substr(slash + 1) : node.name;
+}
+
+std::string node_line(const Node& node, const std::string& label, const std::string& more = "") {
+  const Look look = look_of(node.kind);
+  return fmt::format("{} [label={}, shape={}, fillcolor=\"{}\"{}];\n", dot_string(node.name),
+                     dot_string(label), look.shape, look.fill, more);
+}
+
+std::string node_line(const Node& node) {
+  std::string label = short_name(node);
   if (node.multiplicity > 1) label += fmt::format(" x {}", node.multiplicity);
-  return fmt::format("{} [label={}, shape={}, fillcolor=\"{}\"];\n", dot_string(node.name),
-                     dot_string(label), look.shape, look.fill);
+  return node_line(node, label);
 }
 
 std::string label_of(const Link& link) {
   const std::string unit = short_rate(link.unit_bandwidth_Bps);
   return link.multiplicity > 1 ? fmt::format("{} x {}", link.multiplicity, unit) : unit;
 }
-
-// In drawings of more nodes than this, layers go from left to right, half of the cluster nodes
-// stand on either side of the network, and the title has the labels of the links.
-constexpr int kMostServersInARow = 4;
 
 std::string_view name_of(LinkKind kind) {
   switch (kind) {
@@ -99,49 +105,24 @@ std::string_view name_of(LinkKind kind) {
   return "links";
 }
 
-// Layers of a drawing with the network in the middle: the number of links between a device and the
-// network, negative for the first half of the cluster nodes. Empty if the drawing has few cluster
-// nodes, or if a device has no way to a network.
-std::vector<int> layers_of(const Fabric& fabric, const std::vector<LinkPair>& pairs) {
-  if (fabric.servers() <= kMostServersInARow) return {};
-  constexpr int kNone = -1;
-  std::vector<int> layers(fabric.nodes().size(), kNone);
-  std::vector<NodeId> reached;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (fabric.nodes()[i].server >= 0) continue;
-    layers[i] = 0;
-    reached.push_back(static_cast<NodeId>(i));
-  }
-  for (std::size_t next = 0; next < reached.size(); ++next) {
-    const NodeId from = reached[next];
-    for (const LinkPair& pair : pairs) {
-      if (pair.link.source != from && pair.link.target != from) continue;
-      const NodeId to = pair.link.source == from ? pair.link.target : pair.link.source;
-      int& layer = layers[static_cast<std::size_t>(to)];
-      if (layer != kNone) continue;
-      layer = layers[static_cast<std::size_t>(from)] + 1;
-      reached.push_back(to);
-    }
-  }
-  if (reached.size() < layers.size()) return {};
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (fabric.nodes()[i].server < fabric.servers() / 2) layers[i] = -layers[i];
-  }
-  return layers;
-}
-
 // The edges; wide links are drawn thicker. dot puts the tail of an edge above its head, so
 // NVSwitches are tails: they appear above the GPUs, and links out of the cluster node below. Links
 // between NVSwitches must not put one above the other.
 class EdgeLines {
  public:
-  explicit EdgeLines(const Fabric& fabric) : fabric_(fabric), pairs_(link_pairs(fabric)) {
+  EdgeLines(const Fabric& fabric, bool only_gpus) : fabric_(fabric), pairs_(link_pairs(fabric)) {
+    if (!only_gpus) folds_ = Folds(fabric, pairs_);
     for (const LinkPair& pair : pairs_) {
       least_Bps_ = std::min(least_Bps_, pair.link.capacity_Bps());
       labels_.insert(label_of(pair.link));
     }
     layers_ = layers_of(fabric, pairs_);
+    if (only_gpus) columns_ = grid_columns(fabric, pairs_);
   }
+
+  [[nodiscard]] const Folds& folds() const { return folds_; }
+  /// Length of the rows if the drawing is a grid, otherwise 0.
+  [[nodiscard]] std::size_t columns() const { return columns_; }
 
   [[nodiscard]] bool layered() const { return !layers_.empty(); }
 
@@ -158,14 +139,22 @@ class EdgeLines {
   // label.
   [[nodiscard]] std::string common_label() const {
     const bool dense = pairs_.size() > 2 * fabric_.nodes().size();
-    return dense && labels_.size() == 1 ? *labels_.begin() : "";
+    return (dense || columns_ > 0) && labels_.size() == 1 ? *labels_.begin() : "";
   }
 
   [[nodiscard]] std::string text() const {
     const bool labelled = common_label().empty() && !layered();
     std::string lines;
-    for (const LinkPair& pair : pairs_) {
-      const Link& link = pair.link;
+    std::set<std::pair<NodeId, NodeId>> drawn;
+    for (LinkPair pair : pairs_) {
+      Link& link = pair.link;
+      const bool folded =
+          folds_.shown(link.source) != link.source || folds_.shown(link.target) != link.target;
+      link.source = folds_.shown(link.source);
+      link.target = folds_.shown(link.target);
+      // The links of a fold's devices are alike, so that one line shows those to the same box.
+      const bool again = !drawn.insert({link.source, link.target}).second;
+      if (folded && (again || link.source == link.target)) continue;
       const bool from_switch = node(link.source).kind == NodeKind::NvSwitch;
       const bool to_switch = node(link.target).kind == NodeKind::NvSwitch;
       const int rise = layered() ? layer(link.target) - layer(link.source) : 0;
@@ -177,6 +166,7 @@ class EdgeLines {
                            colour_of(link.kind),
                            std::min(1 + 0.6 * std::log2(link.capacity_Bps() / least_Bps_), 4.0));
       if (labelled) lines += fmt::format(", label=\" {}\"", label_of(link));
+      if (columns_ > 0 && !neighbours(link)) lines += ", style=dashed";
       // Links enter and leave at the sides of the devices, so that they do not cross the names.
       if (layered() && rise != 0) lines += ", tailport=e, headport=w";
       if (layered() ? rise == 0 : from_switch && to_switch) lines += ", constraint=false";
@@ -190,22 +180,40 @@ class EdgeLines {
     return fabric_.nodes()[static_cast<std::size_t>(id)];
   }
 
+  // True for devices side by side in a grid. The other links of a grid lead around others.
+  [[nodiscard]] bool neighbours(const Link& link) const {
+    const auto apart = static_cast<std::size_t>(std::abs(link.source - link.target));
+    return apart == columns_ || apart == 1;
+  }
+
   [[nodiscard]] int layer(NodeId id) const { return layers_[static_cast<std::size_t>(id)]; }
 
   const Fabric& fabric_;
   std::vector<LinkPair> pairs_;
+  Folds folds_;
   std::vector<int> layers_;
+  std::size_t columns_ = 0;
   double least_Bps_ = std::numeric_limits<double>::infinity();
   std::set<std::string> labels_;
 };
 
 // The devices, with a frame around the devices of each cluster node.
-std::string nodes_text(const Fabric& fabric, bool framed) {
+std::string nodes_text(const Fabric& fabric, const Folds& folds, bool framed) {
   std::vector<std::string> servers(static_cast<std::size_t>(fabric.servers()));
   std::string text;
-  for (const Node& node : fabric.nodes()) {
+  for (std::size_t i = 0; i < fabric.nodes().size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const Node& node = fabric.nodes()[i];
     std::string& place = node.server < 0 ? text : servers[static_cast<std::size_t>(node.server)];
-    place += "  " + node_line(node);
+    if (const Fold* fold = folds.fold_at(id)) {
+      const Node& last = fabric.nodes()[static_cast<std::size_t>(fold->last)];
+      place += "  " + node_line(node,
+                                fmt::format("{} to {}: {} alike", short_name(node),
+                                            short_name(last), fold->count),
+                                ", style=\"filled,dashed\"");
+    } else if (folds.shown(id) == id) {
+      place += "  " + node_line(node);
+    }
   }
   for (std::size_t server = 0; server < servers.size(); ++server) {
     text += framed ? fmt::format(
@@ -217,15 +225,33 @@ std::string nodes_text(const Fabric& fabric, bool framed) {
   return text;
 }
 
+// The GPUs in rows; neato keeps positions that end in '!'.
+std::string grid_text(const Fabric& fabric, std::size_t columns) {
+  constexpr double kAcross = 1.2;  // inches between columns
+  constexpr double kDown = 0.9;    // inches between rows
+  std::string text;
+  for (std::size_t i = 0; i < fabric.nodes().size(); ++i) {
+    const Node& node = fabric.nodes()[i];
+    const auto column = static_cast<double>(i % columns);
+    const auto row = static_cast<double>(i / columns);
+    text += "  " + node_line(node, short_name(node),
+                             fmt::format(", pos=\"{:.1f},{:.1f}!\"", kAcross * column,
+                                         row == 0 ? 0.0 : -kDown * row));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_dot(const Fabric& fabric) {
   bool only_gpus = true;
   for (const Node& node : fabric.nodes()) only_gpus = only_gpus && node.kind == NodeKind::Gpu;
+  only_gpus = only_gpus && fabric.servers() == 1;
+  const EdgeLines edges(fabric, only_gpus);
+  const bool grid = edges.columns() > 0;
   // Frames need dot's layers; GPUs without switches look better in a circle.
-  const bool circle = only_gpus && fabric.servers() == 1;
+  const bool circle = only_gpus && !grid;
 
-  const EdgeLines edges(fabric);
   std::string title = fabric.name();
   if (const std::string label = edges.common_label(); !label.empty()) {
     title += fmt::format(" (each link {})", label);
@@ -234,12 +260,14 @@ std::string to_dot(const Fabric& fabric) {
   std::string text = fmt::format("digraph {} {{\n", dot_string(fabric.name()));
   text += fmt::format("  label={}; labelloc=t; fontname=\"Helvetica\"; fontsize=18;\n",
                       dot_string(title));
-  text += circle            ? "  layout=circo; mindist=2;\n"
+  text += grid              ? "  layout=neato; splines=true;\n"
+          : circle          ? "  layout=circo; mindist=2;\n"
           : edges.layered() ? "  rankdir=LR; ranksep=1.6; nodesep=0.08; splines=true;\n"
                             : "  rankdir=TB; ranksep=0.9; nodesep=0.35;\n";
   text += "  node [style=filled, fontname=\"Helvetica\", fontsize=11];\n";
   text += "  edge [fontname=\"Helvetica\", fontsize=9];\n";
-  return text + nodes_text(fabric, !circle) + edges.text() + "}\n";
+  text += grid ? grid_text(fabric, edges.columns()) : nodes_text(fabric, edges.folds(), !circle);
+  return text + edges.text() + "}\n";
 }
 
 }  // namespace cclgym
