@@ -16,6 +16,8 @@
 namespace cclgym::test {
 namespace {
 
+namespace fs = std::filesystem;
+
 const char* const kEnvironment =
     "{fabric: {name: ring, gpus: 4}, actions: stock-nccl,\n"
     " workload: {name: sweep, collectives: [allreduce], sizes: 1KiB..1MiB x4}, oracle: true}\n";
@@ -109,6 +111,34 @@ TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
   REQUIRE(scripted.code == 0);
   CHECK(contains(scripted.out, "machines: 1"));
   CHECK(read_file(folder / "a.pt").starts_with("PK"));
+  // An export may be written over, if it has the same form; other files only with --force.
+  write_file(folder / "notes", "CCLGYM and I");
+  fs::copy_file(folder / "a.policy", folder / "mine.pt");
+  fs::copy_file(folder / "a.pt", folder / "mine.csv");
+  const auto force = [&](std::vector<std::string> args, const std::string& path) {
+    const std::string before = read_file(folder / path);
+    const Ended refused = run_program(args, folder.path());
+    INFO(path << ": " << refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, ": '" + path + "' exists, but is not a "));
+    CHECK(contains(refused.err, "; choose another file, or add --force to write over it\n"));
+    CHECK(read_file(folder / path) == before);
+    args.emplace_back("--force");
+    CHECK(run_program(args, folder.path()).code == 0);
+    CHECK(read_file(folder / path) != before);
+    args.pop_back();
+    CHECK(run_program(args, folder.path()).code == 0);
+  };
+  force({"export", "run", "--to", "notes"}, "notes");
+  force({"export", "run", "--format", "torchscript", "--to", "mine.pt"}, "mine.pt");
+  force({"export", "run", "--csv", "mine.csv"}, "mine.csv");
+  write_file(folder / "notes", "");
+  CHECK(run_program({"export", "run", "--to", "notes"}, folder.path()).code == 0);
+  CHECK(contains(run_program({"export", "run", "--to", "run", "--dry-run"}, folder.path()).err,
+                 "--to: 'run' is a folder; expected a file\n"));
+  CHECK(contains(
+      run_program({"export", "run", "--to", "run/train.yaml", "--force"}, folder.path()).err,
+      "is a file of the training itself"));
   // A dry run names the same files as the run itself, in the same format, and writes none.
   const std::vector<std::string> both{"export", "run",   "--to",  "b.policy",
                                       "--csv",  "b.csv", "--json"};
@@ -131,6 +161,8 @@ TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
   CHECK(model.code == 0);
   CHECK(contains(model.out, "opset 11; machines: 1"));
   CHECK(contains(read_file(folder / "a.onnx"), "rules/ring gpus=4/allreduce"));
+  write_file(folder / "mine.onnx", "mine");
+  force({"export", "run", "--format", "onnx", "--to", "mine.onnx"}, "mine.onnx");
 }
 
 TEST_CASE(
