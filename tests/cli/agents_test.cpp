@@ -98,6 +98,34 @@ TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
   CHECK(run_program({"train", "small-train.yaml", "--out", "run", "--quiet"}, folder.path()).code ==
         0);
   CHECK(read_file(folder / "run/report.html") == page);
+  const auto json_of_training = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"train", "small-train.yaml", "--json", "--out"});
+    const Ended said = run_program(more, folder.path());
+    INFO(said.err);
+    CHECK(said.code == 0);
+    return nlohmann::json::parse(said.out)["trainings"][0];
+  };
+  const nlohmann::json planned_run = json_of_training({"new", "--dry-run"});
+  CHECK(planned_run["agents"] == nlohmann::json{{{"seed", 1}, {"iterations_done", 0}}});
+  CHECK(planned_run["evaluated"] == nlohmann::json{"all"});
+  CHECK_FALSE(fs::exists(folder / "new"));
+  const nlohmann::json fresh = json_of_training({"new"});
+  CHECK(fresh["name"] == "small");
+  CHECK(fresh["folder"] == "new");
+  CHECK(fs::exists(folder / fresh["report"].get<std::string>()));
+  CHECK(fresh["iterations"] == 5);
+  const nlohmann::json& one = fresh["agents"][0];
+  CHECK(one["iterations"] == 5);
+  CHECK(one["trained_now"] == true);
+  CHECK(one["mean_reward"].is_number());
+  CHECK(fs::exists(folder / one["checkpoint"].get<std::string>()));
+  REQUIRE(one["evaluation"].size() == 1);
+  CHECK(one["evaluation"][0]["label"] == "all");
+  CHECK(one["evaluation"][0]["oracle_ratio"].get<double>() >= 1);
+  const nlohmann::json kept = json_of_training({"new", "--quiet"})["agents"][0];
+  CHECK(kept["iterations"] == 5);
+  CHECK(kept["trained_now"] == false);
+  CHECK(kept["mean_reward"].is_null());
   const Ended exported =
       run_program({"export", "run", "--to", "a.policy", "--csv", "a.csv"}, folder.path());
   INFO(exported.err);
