@@ -1,4 +1,4 @@
-// What `cclgym train` prints on standard output: text while it goes on, or JSON at the end.
+// Output of `cclgym train`: text while it goes on, or JSON at the end.
 #pragma once
 
 #include <nlohmann/json.hpp>

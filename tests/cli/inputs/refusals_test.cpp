@@ -1,4 +1,4 @@
-// Requests that are refused before any work: each ends with exit code 2 and says what was found and
+// Requests that are refused before any work. Each ends with exit code 2 and says what was found and
 // what is expected, and leaves all files as they were.
 #include <algorithm>
 #include <map>
