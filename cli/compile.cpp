@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "cli/output/json_output.hpp"
 #include "cli/programs/program_request.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
@@ -58,6 +59,22 @@ void read_settings(const Arguments& arguments, XmlSettings& settings) {
   bytes("max-bytes", settings.max_bytes);
 }
 
+// Sizes are in bytes; those of `calls` limit the calls that use the program.
+nlohmann::ordered_json compiled_json(const ThreadBlockProgram& program, const XmlSettings& settings,
+                                     const std::string& path, std::size_t bytes) {
+  return {{"path", path},
+          {"bytes", bytes},
+          {"program", program.name},
+          {"collective", program.contract.name()},
+          {"ranks", program.contract.ranks()},
+          {"channels", program.channels},
+          {"thread_blocks", program.thread_blocks()},
+          {"steps", msccl_steps(program)},
+          {"dialect", settings.dialect == XmlDialect::Azure ? "azure" : "microsoft"},
+          {"protocol", settings.protocol},
+          {"calls", {{"min_bytes", settings.min_bytes}, {"max_bytes", settings.max_bytes}}}};
+}
+
 int compile_algorithm(const std::vector<std::string>& args) {
   ArgumentReader reader(compile_command());
   reader.positional("ALGORITHM",
@@ -75,6 +92,7 @@ int compile_algorithm(const std::vector<std::string>& args) {
           .option("max-bytes", "SIZE",
                   "max size of the calls that use the program [default: 128MiB]")
           .output("out", "FILE", "XML file to write")
+          .flag("json", kJsonHelp)
           .read(args);
   if (!arguments) return 0;
   const std::string& algorithm = arguments->text("ALGORITHM");
@@ -85,7 +103,12 @@ int compile_algorithm(const std::vector<std::string>& args) {
                                  : requested_program(*arguments, "ALGORITHM",
                                                      static_cast<int>(arguments->integer(kSlots)));
   read_settings(*arguments, settings);
-  write_text_file(path, to_msccl_xml(*program, settings));
+  const std::string xml = to_msccl_xml(*program, settings);
+  write_text_file(path, xml);
+  if (wants_json(*arguments)) {
+    print_json(compiled_json(*program, settings, path, xml.size()));
+    return 0;
+  }
   print_out("{}: {} {} for {} GPUs, {} channel{}, {} thread blocks, {} steps\n", path,
             program->name, program->contract.name(), program->contract.ranks(), program->channels,
             program->channels == 1 ? "" : "s", program->thread_blocks(), msccl_steps(*program));

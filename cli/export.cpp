@@ -1,15 +1,12 @@
 // cclgym export: writes a trained agent as a policy file, TorchScript or ONNX, and as a CSV for
 // NCCL's stock tuner.
-#include <algorithm>
-#include <array>
-#include <filesystem>
 #include <fmt/format.h>
 #include <optional>
-#include <string_view>
 
 #include "agents/export/onnx_model.hpp"
 #include "agents/export/torchscript.hpp"
 #include "agents/export/tuner_csv.hpp"
+#include "cli/deployment/export_target.hpp"
 #include "cli/deployment/exported_policy.hpp"
 #include "cli/output/dry_run.hpp"
 #include "cli/output/json_output.hpp"
@@ -26,39 +23,17 @@ namespace {
 
 enum class Format { Policy, TorchScript, Onnx };  // in the order of format_option()
 
+ExportForm form_of(Format format) {
+  if (format == Format::TorchScript) return ExportForm::TorchScript;
+  return format == Format::Onnx ? ExportForm::Onnx : ExportForm::Policy;
+}
+
 OptionSpec format_option() {
   return {.name = "format",
           .kind = OptionKind::Choice,
           .description = "format of the file of --to",
           .default_text = "policy",
           .choices = {"policy", "torchscript", "onnx"}};
-}
-
-// True for the name of a file that a training run keeps in its folder.
-bool is_of_training(const std::string& name) {
-  constexpr std::array<std::string_view, 6> kNames{"train.yaml",  "train.source",   "metrics.csv",
-                                                   "report.html", "evaluation.csv", "choices.txt"};
-  return name.starts_with("seed-") || std::ranges::find(kNames, name) != kNames.end();
-}
-
-// Refuses an output path that is a file of the run itself.
-void check_targets(const Arguments& arguments) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path run = fs::weakly_canonical(fs::absolute(arguments.text("RUN")), error);
-  const auto target = [&](const char* name) {
-    return fs::weakly_canonical(fs::absolute(arguments.text(name)), error);
-  };
-  for (const char* name : {"to", "csv"}) {
-    if (!arguments.has(name)) continue;
-    const fs::path path = target(name);
-    const auto [end, rest] = std::ranges::mismatch(run, path);
-    // Files with other names in the folder may be written.
-    if (end == run.end() && rest != path.end() && is_of_training(rest->string())) {
-      throw UserError(argument_location(name),
-                      quoted(arguments.text(name), 200) + " is a file of the training itself");
-    }
-  }
 }
 
 // A file that the command writes, with a remark for the user.
@@ -138,6 +113,7 @@ int export_agent(const std::vector<std::string>& args) {
                              .option(format_option(), "FORMAT")
                              .output("csv", "FILE", "CSV file to write for NCCL's stock tuner")
                              .option(agent_seed_option(), "N")
+                             .flag("force", "write over files that are no exports")
                              .flag("dry-run", "print what would be written; nothing is written")
                              .flag("quiet", "print only errors")
                              .flag("json", kJsonHelp)
@@ -159,7 +135,11 @@ int export_agent(const std::vector<std::string>& args) {
   if (format == Format::TorchScript) need_torch("export", args, "write TorchScript");
   if (format == Format::Onnx) need_onnx();
   const AgentRun run = load_agent_run(arguments->text("RUN"));
-  check_targets(*arguments);
+  const bool force = arguments->has("force");
+  if (arguments->has("to")) check_export_target(*arguments, "to", form_of(format), force);
+  if (arguments->has("csv")) {
+    check_export_target(*arguments, "csv", ExportForm::TunerCsv, force);
+  }
   const ExportedPolicy policy = export_policy(
       run, arguments->has("seed") ? std::optional(arguments->text("seed")) : std::nullopt);
   std::vector<ExportedFile> files;
@@ -180,7 +160,7 @@ const Command& export_command() {
   static const Command command{
       .name = "export",
       .summary = "Write a trained agent as a policy file, as TorchScript, ONNX or for NCCL's tuner",
-      .usage = "RUN --to FILE [--format policy|torchscript|onnx] [--csv FILE] [--seed N]",
+      .usage = "RUN --to FILE [--format policy|torchscript|onnx] [--csv FILE] [options]",
       .examples =
           "  cclgym export results/train-ndv4 --to ndv4.policy\n"
           "      weights, normalisation, names, mask rules and provenance in one file, for the\n"

@@ -41,6 +41,8 @@ int run(const std::vector<std::string>& args, TaskPlace* place) {
   if (arguments->has("shard")) {
     shard = read_shard(arguments->text("shard"), argument_location("shard"));
   }
+  // On ranks, run_experiment checks the folder once all have begun.
+  if (arguments->has("out") && place == nullptr) check_run_folder(arguments->text("out"));
   LoadProgress progress;
   if (!quiet) progress = [](const std::string& sentence) { print_error("{}\n", sentence); };
   Experiment experiment = load_experiment(arguments->text("FILE"), progress);

@@ -1,6 +1,5 @@
 // cclgym train: trains the agents of a training file, one per seed.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fmt/core.h>
 #include <memory>
@@ -11,12 +10,14 @@
 #include "agents/training/trainer.hpp"
 #include "agents/trigger/agent_triggers.hpp"
 #include "agents/trigger/trigger_file.hpp"
+#include "cli/output/json_output.hpp"
 #include "cli/runs/run_cells.hpp"
 #include "cli/support/agent_run.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/interrupt.hpp"
 #include "cli/support/print.hpp"
 #include "cli/support/torch_program.hpp"
+#include "cli/training/train_output.hpp"
 #include "cli/training/train_progress.hpp"
 #include "core/files/folder_lock.hpp"
 #include "core/files/own_files.hpp"
@@ -49,38 +50,17 @@ OptionSpec seed_option() {
           .default_text = "all seeds of the file"};
 }
 
-void print_result(const Training& training, const TrainedAgent& agent) {
-  const TrainConfig& config = training.config;
-  const IterationReport& report = agent.last;
-  const std::uint64_t seed = agent.seed;
-  for (const std::string& line : agent.trigger_lines) print_out("seed {}  {}\n", seed, line);
-  const std::string path = checkpoint_path(training.folder, seed);
-  if (report.iteration == 0) {
-    print_out("seed {}  already done: {} iterations, {}\n", seed, agent.iteration, path);
-    return;
-  }
-  for (std::size_t i = 0; i < report.evaluation.size(); ++i) {
-    const PolicyMeasure& one = report.evaluation[i];
-    print_out("seed {}  {}: ", seed, config.evaluation[i].label);
-    if (!std::isnan(one.oracle_ratio)) {
-      print_out("{:.4f} x the oracle's time, worst cell {:.4f} x, ", one.oracle_ratio,
-                one.worst_cell);
-    }
-    if (!std::isnan(one.default_ratio)) {
-      print_out("{:.4f} x the default's time, ", one.default_ratio);
-    }
-    print_out("mean reward {:.4f} over {} calls\n", one.mean_reward, one.calls);
-  }
-  print_out("seed {}  {} iterations, {:.0f} CPU seconds, {}\n", seed, report.iteration,
-            report.cpu_s, path);
-}
-
 // Writes the learning curves of all seeds; cclgym evaluate adds to the page. An existing page stays
 // if nothing was trained.
-void write_page(const TrainConfig& config, const std::string& folder, bool trained, bool quiet) {
+void write_page(const Training& training, bool trained, TrainOutput& output) {
+  const TrainConfig& config = training.config;
+  const std::string& folder = training.folder;
   const std::string path = folder + "/report.html";
   std::error_code error;
-  if (!trained && std::filesystem::exists(path, error)) return;
+  if (!trained && std::filesystem::exists(path, error)) {
+    output.take_end(training, path, false);
+    return;
+  }
   std::vector<std::shared_ptr<const TuningSetup>> setups;
   for (const TrainingPart& part : config.parts) setups.push_back(part.environment->setup());
   const TrainingPage page{.title = config.name,
@@ -91,7 +71,7 @@ void write_page(const TrainConfig& config, const std::string& folder, bool train
     write_text_file(tensorboard_path(seed_folder(folder, curve.seed)),
                     tensorboard_events(curve.csv));
   }
-  if (!quiet) print_out("report  {}\n", path);
+  output.take_end(training, path, true);
 }
 
 // Removes the files that a training run keeps for a seed, and no others.
@@ -201,7 +181,7 @@ std::unique_ptr<FolderLock> begin_folder(const Training& training, bool fresh) {
 }
 
 // Trains in this process, seed by seed.
-void train_here(const Training& training, std::size_t threads, bool quiet) {
+void train_here(const Training& training, std::size_t threads, bool quiet, TrainOutput& output) {
   const TrainConfig& config = training.config;
   bool trained = false;
   constexpr const char* kResumes = "interrupted: the same command resumes from the last checkpoint";
@@ -233,14 +213,14 @@ void train_here(const Training& training, std::size_t threads, bool quiet) {
     if (!triggers.text.empty()) write_text_file(trigger_path(training.folder, seed), triggers.text);
     agent.trigger_lines = std::move(triggers.lines);
     trained = trained || agent.last.iteration > 0;
-    if (!quiet) print_result(training, agent);
+    output.take_agent(training, agent);
   }
-  write_page(config, training.folder, trained, quiet);
+  write_page(training, trained, output);
 }
 
 // Trains on the ranks of the run, all agents side by side.
 void train_there(TaskSet& tasks, const TaskOptions& options, std::span<const Training> trainings,
-                 bool quiet) {
+                 bool quiet, TrainOutput& output) {
   const InterruptNotice interrupt("interrupted: the same command resumes", false);
   std::vector<TrainProgress> progress;
   for (const Training& training : trainings) {
@@ -271,27 +251,61 @@ void train_there(TaskSet& tasks, const TaskOptions& options, std::span<const Tra
                trained = false;
              }
              trained = trained || agent.last.iteration > 0;
-             if (!quiet) print_result(training, agent);
-             if (--left == 0) write_page(training.config, training.folder, trained, quiet);
+             output.take_agent(training, agent);
+             if (--left == 0) write_page(training, trained, output);
            }});
+}
+
+// Iterations of a seed that are done and would be kept.
+int iterations_done(const Training& training, std::uint64_t seed, bool fresh) {
+  const std::string path = checkpoint_path(training.folder, seed);
+  std::error_code error;
+  const bool begun = !fresh && std::filesystem::exists(path, error);
+  return begun ? static_cast<int>(load_checkpoint(path).iteration) : 0;
+}
+
+nlohmann::ordered_json planned_json(const Training& training, bool fresh) {
+  const TrainConfig& config = training.config;
+  nlohmann::ordered_json json{{"name", config.name},
+                              {"folder", training.folder},
+                              {"iterations", config.iterations()},
+                              {"environments", config.ppo.environments},
+                              {"steps", config.ppo.steps},
+                              {"evaluated", nlohmann::ordered_json::array()},
+                              {"agents", nlohmann::ordered_json::array()}};
+  for (const EvaluationPart& part : config.evaluation) json["evaluated"].push_back(part.label);
+  for (const std::uint64_t seed : training.seeds) {
+    json["agents"].push_back(
+        {{"seed", seed}, {"iterations_done", iterations_done(training, seed, fresh)}});
+  }
+  return json;
 }
 
 // Prints what a training would do.
 void print_planned(const Training& training, bool fresh) {
   const TrainConfig& config = training.config;
-  check_folders(config, training.seeds, training.folder, fresh);
-  print_warnings(config);
   print_out("{}: {} iterations of {} environments with {} steps each\n", config.name,
             config.iterations(), config.ppo.environments, config.ppo.steps);
   for (const EvaluationPart& part : config.evaluation) print_out("evaluated {}\n", part.label);
   for (const std::uint64_t seed : training.seeds) {
-    const std::string path = checkpoint_path(training.folder, seed);
-    std::error_code error;
-    const bool begun = !fresh && std::filesystem::exists(path, error);
     print_out("seed {}    {} of {} iterations are done\n", seed,
-              begun ? load_checkpoint(path).iteration : 0, config.iterations());
+              iterations_done(training, seed, fresh), config.iterations());
   }
   print_out("folder    {}\n", training.folder);
+}
+
+void print_plans(std::span<const Training> trainings, bool fresh, bool json) {
+  nlohmann::ordered_json plans = nlohmann::ordered_json::array();
+  for (const Training& training : trainings) {
+    check_folders(training.config, training.seeds, training.folder, fresh);
+    print_warnings(training.config);
+    if (json) {
+      plans.push_back(planned_json(training, fresh));
+    } else {
+      print_planned(training, fresh);
+    }
+  }
+  if (json) print_json({{"trainings", plans}});
 }
 
 int train(const std::vector<std::string>& args, TaskPlace* place) {
@@ -307,13 +321,12 @@ int train(const std::vector<std::string>& args, TaskPlace* place) {
       .option(peer_timeout_option(), "TIME")
       .flag("fresh", "delete the checkpoints in the folder and start over")
       .flag("dry-run", "print what would be trained, and what is done already; nothing is written")
-      .flag("quiet", "print only errors");
+      .flag("quiet", "print only errors")
+      .flag("json", kJsonHelp);
   const auto arguments = reader.read(args);
   if (!arguments) return 0;
   if (arguments->has("dry-run")) {
-    for (const Training& training : read_trainings(*arguments)) {
-      print_planned(training, arguments->has("fresh"));
-    }
+    print_plans(read_trainings(*arguments), arguments->has("fresh"), wants_json(*arguments));
     return 0;
   }
   need_torch("train", args, train_command().torch_for);
@@ -340,11 +353,13 @@ int train(const std::vector<std::string>& args, TaskPlace* place) {
     if (!arguments->has("fresh")) continue;
     for (const std::uint64_t seed : training.seeds) remove_agent(training.folder, seed);
   }
+  TrainOutput output(wants_json(*arguments), quiet);
   if (place != nullptr) {
-    train_there(tasks, options, trainings, quiet);
+    train_there(tasks, options, trainings, quiet, output);
   } else {
-    for (const Training& training : trainings) train_here(training, threads, quiet);
+    for (const Training& training : trainings) train_here(training, threads, quiet, output);
   }
+  output.finish();
   return 0;
 }
 

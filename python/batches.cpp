@@ -43,6 +43,7 @@ Swept sweep(const std::string& source, const std::optional<std::string>& text,
             const std::optional<std::string>& engine, const std::optional<std::string>& folder,
             bool fresh, const Progress& progress) {
   const py::gil_scoped_release release;
+  if (folder) check_run_folder(*folder);
   Experiment experiment = text ? parse_experiment(*text, source) : load_experiment(source);
   if (engine) {
     const OptionSpec& spec = experiment_option("engine");

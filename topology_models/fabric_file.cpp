@@ -73,6 +73,7 @@ class Reader {
       }
     }
     add_parts(document_, {});
+    check_switches();
     try {
       return builder_.build();
     } catch (const UserError& error) {
@@ -138,6 +139,9 @@ class Reader {
     if (names_.size() + expanded.size() > kMostNodes) {
       throw UserError(name.location(), fmt::format("there are more than {} nodes", kMostNodes));
     }
+    const bool is_switch = node.kind == NodeKind::NvSwitch || node.kind == NodeKind::PcieSwitch ||
+                           node.kind == NodeKind::NetworkSwitch;
+    if (is_switch) switches_.push_back({name.location(), names_.size(), expanded.size()});
     for (std::string& one : expanded) {
       one.insert(0, scope.prefix());
       const auto [place, is_new] = nodes_.emplace(one, static_cast<NodeId>(names_.size()));
@@ -145,8 +149,22 @@ class Reader {
         throw UserError(name.location(), fmt::format("there is already a node called '{}'", one));
       }
       names_.push_back(one);
+      linked_.push_back(false);
       node.name = std::move(one);
       builder_.add_node(node);
+    }
+  }
+
+  // A switch without links is a link that was forgotten, or left over.
+  void check_switches() const {
+    for (const Switches& switches : switches_) {
+      for (std::size_t k = switches.first; k < switches.first + switches.count; ++k) {
+        if (linked_[k]) continue;
+        throw UserError(switches.where,
+                        fmt::format("switch '{}' has no link; expected at least one in 'links', or "
+                                    "leave the switch out",
+                                    names_[k]));
+      }
     }
   }
 
@@ -181,6 +199,8 @@ class Reader {
       if (links_ > kMostLinks) {
         throw UserError(item.location(), fmt::format("there are more than {} links", kMostLinks));
       }
+      linked_[static_cast<std::size_t>(from)] = true;
+      linked_[static_cast<std::size_t>(to)] = true;
       link.source = from;
       link.target = to;
       duplex ? builder_.add_duplex_link(link) : builder_.add_link(link);
@@ -257,7 +277,15 @@ class Reader {
   FabricBuilder builder_;
   std::unordered_set<std::string> servers_;
   std::unordered_map<std::string, NodeId> nodes_;
+  // Switches of one item of `nodes`, which have successive ids.
+  struct Switches {
+    SourceLocation where;
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
   std::vector<std::string> names_;  // by NodeId
+  std::vector<bool> linked_;        // by NodeId
+  std::vector<Switches> switches_;
   std::size_t links_ = 0;
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <optional>
@@ -33,6 +34,19 @@ std::optional<Range> find_range(std::string_view text) {
     if (first.ec == std::errc() && last.ec == std::errc()) return range;
   }
   return std::nullopt;
+}
+
+// Refuses "0...3": as a name it would be taken literally, and the range be missed.
+void refuse_dots(std::string_view pattern, const SourceLocation& where) {
+  for (std::size_t dots = pattern.find("..."); dots != std::string_view::npos;) {
+    const std::size_t end = std::min(pattern.find_first_not_of('.', dots), pattern.size());
+    if (dots > 0 && is_digit(pattern[dots - 1]) && end < pattern.size() && is_digit(pattern[end])) {
+      throw UserError(where, fmt::format("name {}: a range has two dots (did you mean '{}..{}'?)",
+                                         quoted(pattern, kLongestPattern), pattern.substr(0, dots),
+                                         pattern.substr(end)));
+    }
+    dots = pattern.find("...", end);
+  }
 }
 
 // The names of the rest of a pattern; messages quote `whole`.
@@ -72,6 +86,7 @@ std::vector<std::string> expand_names(std::string_view pattern, const SourceLoca
     throw UserError(where, fmt::format("a name of {} bytes; expected at most {}", pattern.size(),
                                        kLongestPattern));
   }
+  refuse_dots(pattern, where);
   return expand(pattern, pattern, where);
 }
 

@@ -33,6 +33,7 @@ class Fitter {
 
   FitResult run() {
     FitResult result;
+    require_evaluations();
     predictor_.share({.place = options_.place,
                       .jobs = options_.threads,
                       .peer_timeout_s = options_.peer_timeout_s,
@@ -90,6 +91,15 @@ class Fitter {
       wanted[i] = wanted[i] && held == held_out;
     }
     return wanted;
+  }
+
+  // A search evaluates its start and a step of each parameter before it can descend. Parameters
+  // without effect count as well: which ones these are is known only after some simulations.
+  void require_evaluations() const {
+    const std::size_t parameters = coordinates_.size();
+    if (options_.evaluations > static_cast<int>(parameters)) return;
+    throw UserError(fmt::format("at most {} evaluations for {} parameters; expected at least {}",
+                                options_.evaluations, parameters, parameters + 1));
   }
 
   // No fitted parameter decides whether a cell can be simulated, so a cell refused at the start is
@@ -205,11 +215,6 @@ class Fitter {
     for (const FitCoordinate& coordinate : coordinates_) {
       bounds.least.push_back(coordinate.least());
       bounds.most.push_back(coordinate.most());
-    }
-    if (options_.evaluations <= static_cast<int>(coordinates_.size())) {
-      throw UserError(fmt::format("at most {} evaluations for {} parameters; expected at least {}",
-                                  options_.evaluations, coordinates_.size(),
-                                  coordinates_.size() + 1));
     }
     const std::vector<std::vector<double>> starts_of_each = starts();
     std::vector<const Objective*> objective_of;

@@ -58,8 +58,14 @@ class Staging {
               (".cclgym-deploy-" + std::to_string(::getpid()) + ".partial")) {
     std::error_code error;
     fs::create_directories(beside.parent_path(), error);
-    fs::remove_all(path_, error);
-    if (!fs::create_directory(path_, error)) fail(path_, error);
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+    if (!error) fs::create_directory(path_, error);
+    // The user knows the folder by its own name.
+    if (error) {
+      throw UserError(quoted(beside.string(), 200) +
+                      ": the folder cannot be made: " + error.message());
+    }
   }
   ~Staging() {
     std::error_code ignored;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "agents/export/deployed_setup.hpp"
+#include "cli/deployment/deploy_folder.hpp"
 #include "cli/support/command.hpp"
 #include "core/files/text_file.hpp"
 #include "core/version.hpp"
@@ -66,6 +67,13 @@ ExportedPolicy read_policy_or_run(const std::string& source,
                                   const std::optional<std::string>& seed) {
   std::error_code error;
   if (std::filesystem::is_directory(source, error)) {
+    const std::filesystem::path deployed = std::filesystem::path(source) / kDeployedPolicy;
+    if (!std::filesystem::exists(source + "/train.yaml", error) &&
+        std::filesystem::is_regular_file(deployed, error)) {
+      throw UserError(quoted(source, 200) +
+                      " is a folder of cclgym deploy, not of a training run; name its policy: " +
+                      deployed.string());
+    }
     return export_policy(load_agent_run(source), seed);
   }
   if (seed) throw UserError(argument_location("seed"), "is only for the folder of a training");

@@ -35,6 +35,7 @@ std::size_t rows_done(const Experiment& experiment, const RunOptions& options) {
 
 void print_dry_run(const Experiment& experiment, const RunOptions& options, bool json,
                    const std::string& table) {
+  check_run_folder(options.folder);
   const std::size_t cells = options.shard.size(experiment.cells.size());
   const std::size_t done = std::min(cells, rows_done(experiment, options));
   const std::size_t missing = cells - done;

@@ -11,6 +11,7 @@ namespace cclgym::msccl {
 
 XmlDocument::XmlDocument(std::string_view text, std::string file)
     : text_(text), file_(std::move(file)) {
+  check_beginning();
   check_bytes();
   // Escapes are left as written, so that check_element sees them; parsing a fragment keeps text
   // beside the only element.
@@ -26,6 +27,20 @@ XmlDocument::XmlDocument(std::string_view text, std::string file)
                     fmt::format("the XML is ill-formed or ends too early: {}", why));
   }
   check_elements();
+}
+
+// Without this check, a file of another kind would be called XML with a fault somewhere in it.
+void XmlDocument::check_beginning() const {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  const std::size_t mark = text_.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const std::size_t begin = text_.find_first_not_of(" \t\r\n", mark);
+  if (begin == std::string_view::npos || text_[begin] == '<') return;
+  const std::string_view line = text_.substr(begin, text_.find_first_of("\r\n", begin) - begin);
+  throw UserError(
+      location(static_cast<std::ptrdiff_t>(begin)),
+      fmt::format("not an XML file: it begins with {}; expected a program in MSCCL XML, which "
+                  "begins with <algo",
+                  quoted(line, 40)));
 }
 
 void XmlDocument::check_bytes() const {

@@ -42,6 +42,7 @@ class XmlDocument {
   }
 
  private:
+  void check_beginning() const;
   void check_bytes() const;
   void check_elements() const;
   void check_node(const pugi::xml_node& node) const;

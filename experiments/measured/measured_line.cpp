@@ -23,10 +23,13 @@ std::string joined_names(const std::vector<std::string>& names) {
 
 MeasuredHeader::MeasuredHeader(std::string_view line, const SourceLocation& where) {
   for (const std::string_view name : split(line, ',')) names_.emplace_back(name);
+  const std::string short_name = fmt::format(" (or '{}')", kShortMedianColumn);
   std::vector<std::string> missing;
   for (const std::string& name : required_measured_columns()) {
     const bool short_median = name == kMedianColumn && index(kShortMedianColumn) != kNowhere;
-    if (index(name) == kNowhere && !short_median) missing.push_back(quoted(name));
+    if (index(name) == kNowhere && !short_median) {
+      missing.push_back(quoted(name) + (name == kMedianColumn ? short_name : ""));
+    }
   }
   std::vector<std::string> unknown;
   for (std::size_t i = 0; i < names_.size(); ++i) {
@@ -45,10 +48,10 @@ MeasuredHeader::MeasuredHeader(std::string_view line, const SourceLocation& wher
     message +=
         (message.empty() ? "unknown column " : ", and with unknown ") + joined_names(unknown);
   }
-  throw UserError(where, fmt::format("{}; expected {} (sizes in bytes, times in microseconds) "
-                                     "and, if known, others of {}",
+  throw UserError(where, fmt::format("{}; expected {} or {} (sizes in bytes, times in "
+                                     "microseconds) and, if known, others of {}",
                                      message, joined_names(required_measured_columns()),
-                                     joined_names(known_measured_columns())));
+                                     kShortMedianColumn, joined_names(known_measured_columns())));
 }
 
 std::size_t MeasuredHeader::index(std::string_view name) const {

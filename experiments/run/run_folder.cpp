@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <system_error>
+#include <vector>
 
 #include "core/files/own_files.hpp"
 #include "core/files/text_file.hpp"
@@ -33,6 +34,34 @@ std::string take_line(std::string_view& text, std::string_view mark, const std::
   std::string rest(text.substr(mark.size(), end - mark.size()));
   text.remove_prefix(end + 1);
   return rest;
+}
+
+// True for a file from which a run can go on: one of them is there from its first moment.
+bool is_begun_run(const std::string& name) {
+  return name == kExperimentFile || name == shard_file_name({}) || shard_of_file_name(name);
+}
+
+// Refuses a folder that has files, but no run. Hidden files, such as those of an interrupted write,
+// do not count.
+void refuse_foreign_folder(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) {
+    throw UserError(quoted(folder, 200) + " is a file; expected a folder for the results");
+  }
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (is_begun_run(name)) return;
+    if (!name.starts_with('.')) names.push_back(name);
+  }
+  if (names.empty()) return;
+  const std::string& first = *std::ranges::min_element(names);
+  throw UserError(fmt::format(
+      "{}: has {}{}, but no results of cclgym run; expected the folder of a run, an empty one or a "
+      "new one; choose another folder",
+      quoted(folder, 200), quoted(first, 200),
+      names.size() == 1 ? "" : fmt::format(" and {} more", names.size() - 1)));
 }
 
 // Text of experiment.yaml after the line with its origin.
@@ -87,6 +116,7 @@ void check_run_folder(const std::string& folder) {
     files.others = {"report.html", "published.csv", "timelines"};
   }
   refuse_foreign_files(folder, files);
+  refuse_foreign_folder(folder);
 }
 
 void refuse_file_of_run(const std::string& path, const std::string& folder,

@@ -24,7 +24,7 @@ namespace cclgym {
 void make_folder(const std::string& folder);
 
 /// Throws UserError if a run would overwrite an experiment.yaml, a report or timelines that no run
-/// wrote.
+/// wrote, or if the folder has other files and no run at all.
 void check_run_folder(const std::string& folder);
 
 /// Throws UserError at `where` if `path` is one of the run's source files (experiment.yaml,

@@ -78,9 +78,10 @@ def sweep(experiment: str | os.PathLike[str] | Mapping[str, Any],
           fresh: bool = False, progress: Progress | None = None) -> Sweep:
     """Runs an experiment (docs/experiments.md): the path of a YAML file, or a dict with its keys.
 
-    out: folder of the run, as `cclgym run` writes it; a run that was interrupted goes on there, and
-    files that no run wrote are refused. None: a temporary folder. engine: None for the experiment's own. Cells run in this process, one after
-    another; Ctrl-C stops between cells. Raises UserError at the key that is wrong.
+    out: folder of the run, as `cclgym run` writes it; a run that was interrupted goes on there. A
+    folder with other files and no run is refused. None: a temporary folder. engine: None for the
+    experiment's own. Cells run in this process, one after another; Ctrl-C stops between cells.
+    Raises UserError at the key that is wrong.
     """
     temporary = tempfile.TemporaryDirectory(prefix="cclgym-") if out is None else None
     folder = temporary.name if temporary is not None else os.fspath(out)  # type: ignore[arg-type]

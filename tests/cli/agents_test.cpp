@@ -16,6 +16,8 @@
 namespace cclgym::test {
 namespace {
 
+namespace fs = std::filesystem;
+
 const char* const kEnvironment =
     "{fabric: {name: ring, gpus: 4}, actions: stock-nccl,\n"
     " workload: {name: sweep, collectives: [allreduce], sizes: 1KiB..1MiB x4}, oracle: true}\n";
@@ -96,6 +98,34 @@ TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
   CHECK(run_program({"train", "small-train.yaml", "--out", "run", "--quiet"}, folder.path()).code ==
         0);
   CHECK(read_file(folder / "run/report.html") == page);
+  const auto json_of_training = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"train", "small-train.yaml", "--json", "--out"});
+    const Ended said = run_program(more, folder.path());
+    INFO(said.err);
+    CHECK(said.code == 0);
+    return nlohmann::json::parse(said.out)["trainings"][0];
+  };
+  const nlohmann::json planned_run = json_of_training({"new", "--dry-run"});
+  CHECK(planned_run["agents"] == nlohmann::json{{{"seed", 1}, {"iterations_done", 0}}});
+  CHECK(planned_run["evaluated"] == nlohmann::json{"all"});
+  CHECK_FALSE(fs::exists(folder / "new"));
+  const nlohmann::json fresh = json_of_training({"new"});
+  CHECK(fresh["name"] == "small");
+  CHECK(fresh["folder"] == "new");
+  CHECK(fs::exists(folder / fresh["report"].get<std::string>()));
+  CHECK(fresh["iterations"] == 5);
+  const nlohmann::json& one = fresh["agents"][0];
+  CHECK(one["iterations"] == 5);
+  CHECK(one["trained_now"] == true);
+  CHECK(one["mean_reward"].is_number());
+  CHECK(fs::exists(folder / one["checkpoint"].get<std::string>()));
+  REQUIRE(one["evaluation"].size() == 1);
+  CHECK(one["evaluation"][0]["label"] == "all");
+  CHECK(one["evaluation"][0]["oracle_ratio"].get<double>() >= 1);
+  const nlohmann::json kept = json_of_training({"new", "--quiet"})["agents"][0];
+  CHECK(kept["iterations"] == 5);
+  CHECK(kept["trained_now"] == false);
+  CHECK(kept["mean_reward"].is_null());
   const Ended exported =
       run_program({"export", "run", "--to", "a.policy", "--csv", "a.csv"}, folder.path());
   INFO(exported.err);
@@ -109,6 +139,34 @@ TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
   REQUIRE(scripted.code == 0);
   CHECK(contains(scripted.out, "machines: 1"));
   CHECK(read_file(folder / "a.pt").starts_with("PK"));
+  // An export may be written over, if it has the same form; other files only with --force.
+  write_file(folder / "notes", "CCLGYM and I");
+  fs::copy_file(folder / "a.policy", folder / "mine.pt");
+  fs::copy_file(folder / "a.pt", folder / "mine.csv");
+  const auto force = [&](std::vector<std::string> args, const std::string& path) {
+    const std::string before = read_file(folder / path);
+    const Ended refused = run_program(args, folder.path());
+    INFO(path << ": " << refused.err);
+    CHECK(refused.code == 2);
+    CHECK(contains(refused.err, ": '" + path + "' exists, but is not a "));
+    CHECK(contains(refused.err, "; choose another file, or add --force to write over it\n"));
+    CHECK(read_file(folder / path) == before);
+    args.emplace_back("--force");
+    CHECK(run_program(args, folder.path()).code == 0);
+    CHECK(read_file(folder / path) != before);
+    args.pop_back();
+    CHECK(run_program(args, folder.path()).code == 0);
+  };
+  force({"export", "run", "--to", "notes"}, "notes");
+  force({"export", "run", "--format", "torchscript", "--to", "mine.pt"}, "mine.pt");
+  force({"export", "run", "--csv", "mine.csv"}, "mine.csv");
+  write_file(folder / "notes", "");
+  CHECK(run_program({"export", "run", "--to", "notes"}, folder.path()).code == 0);
+  CHECK(contains(run_program({"export", "run", "--to", "run", "--dry-run"}, folder.path()).err,
+                 "--to: 'run' is a folder; expected a file\n"));
+  CHECK(contains(
+      run_program({"export", "run", "--to", "run/train.yaml", "--force"}, folder.path()).err,
+      "is a file of the training itself"));
   // A dry run names the same files as the run itself, in the same format, and writes none.
   const std::vector<std::string> both{"export", "run",   "--to",  "b.policy",
                                       "--csv",  "b.csv", "--json"};
@@ -131,6 +189,8 @@ TEST_CASE("a trained agent is evaluated and exported", "[cli][agents]") {
   CHECK(model.code == 0);
   CHECK(contains(model.out, "opset 11; machines: 1"));
   CHECK(contains(read_file(folder / "a.onnx"), "rules/ring gpus=4/allreduce"));
+  write_file(folder / "mine.onnx", "mine");
+  force({"export", "run", "--format", "onnx", "--to", "mine.onnx"}, "mine.onnx");
 }
 
 TEST_CASE(

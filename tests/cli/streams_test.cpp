@@ -2,6 +2,7 @@
 // help lists, and write the same files as an undisturbed run.
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -213,6 +214,25 @@ TEST_CASE("every command ends properly with closed or full streams, and loses no
     INFO(name);
     const bool works = (trained || !call.needs_torch) && (mpi || !call.needs_mpi);
     check_call(call, folder.path(), works ? 0 : 2);
+  }
+}
+
+TEST_CASE("with --json, every command prints one JSON value and nothing else",
+          "[cli][json][streams]") {
+  const TemporaryFolder folder;
+  prepare(folder);
+  const bool trained = fs::exists(folder / "trained");
+  const bool mpi = fs::exists(kMpiWorker);
+  for (const auto& [name, call] : working_calls()) {
+    if ((call.needs_torch && !trained) || (call.needs_mpi && !mpi)) continue;
+    std::vector<std::string> args = call.args;
+    args.emplace_back("--json");
+    const Ended ended = run_program(args, folder.path());
+    INFO(name << ": " << ended.out << "\n" << ended.err);
+    CHECK(ended.code == 0);
+    const nlohmann::json value = nlohmann::json::parse(ended.out, nullptr, false);
+    CHECK((value.is_object() || value.is_array()));
+    fs::remove_all(folder / "o");  // commands refuse each other's folders
   }
 }
 

@@ -138,6 +138,15 @@ TEST_CASE("fabric file: every mistake has its place", "[topology_models][fabric-
        "f.yaml:5:5: a link has either 'mesh' or 'from' and 'to', not both"},
       {with_link("{mesh: a, duplex: false, bandwidth: 1 GB/s, latency: 1us}"),
        "f.yaml:5:23: a mesh is always duplex"},
+      {"nodes: [{name: gpu0...3}]\n",
+       "f.yaml:1:16: name 'gpu0...3': a range has two dots (did you mean 'gpu0..3'?)"},
+      {with_link("{mesh: a, bandwidth: 1 GB/s, latency: 1us}") +
+           "  - {from: s0....1/a, to: b, bandwidth: 1 GB/s, latency: 1us}\n",
+       "f.yaml:6:12: name 's0....1/a': a range has two dots (did you mean 's0..1/a'?)"},
+      {"nodes:\n  - {name: gpu0..1}\n  - {name: sw0..2, kind: pcie-switch}\n"
+       "links: [{from: gpu0..1, to: sw0..1, bandwidth: 1 GB/s, latency: 1us}]\n",
+       "f.yaml:3:12: switch 'sw2' has no link; expected at least one in 'links', or leave the "
+       "switch out"},
   };
   for (const auto& [text, message] : mistakes) {
     INFO(text);

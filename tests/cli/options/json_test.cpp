@@ -119,6 +119,28 @@ TEST_CASE("list, describe, verify and check-certificate print JSON", "[cli][json
   CHECK(right["checks"][0]["interleavings"] == 16);
 }
 
+TEST_CASE("compile --json prints what the file has", "[cli][json]") {
+  const TemporaryFolder folder;
+  const nlohmann::json made =
+      json_of({"compile", "ring", "--collective", "allreduce", "--gpus", "4", "--channels", "2",
+               "--dialect", "azure", "--max-bytes", "1MiB", "--out", "ring.xml", "--json"},
+              folder.path());
+  CHECK(made["path"] == "ring.xml");
+  CHECK(made["bytes"] == std::filesystem::file_size(folder / "ring.xml"));
+  CHECK(made["program"] == "ring");
+  CHECK(made["collective"] == "allreduce");
+  CHECK(made["ranks"] == 4);
+  CHECK(made["channels"] == 2);
+  CHECK(made["thread_blocks"] == 8);
+  CHECK(made["steps"].get<int>() > 8);
+  CHECK(made["dialect"] == "azure");
+  CHECK(made["calls"]["max_bytes"] == 1 << 20);
+  const nlohmann::json again = json_of(
+      {"compile", "ring.xml", "--protocol", "LL", "--out", "two.xml", "--json"}, folder.path());
+  CHECK(again["protocol"] == "LL");
+  CHECK(again["steps"] == made["steps"]);
+}
+
 TEST_CASE("describe cost-model prints every value with its source", "[cli][json]") {
   const nlohmann::json set = json_of({"describe", "cost-model", "h100", "--json"});
   CHECK(set["name"] == "h100");

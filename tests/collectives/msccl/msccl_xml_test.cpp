@@ -266,6 +266,14 @@ TEST_CASE("msccl xml: invalid XML that parsers accept is refused", "[collectives
         "t.xml:2:1: text 'text'; expected nothing but elements");
   CHECK(with("  <gpu id=\"0\"", "<![CDATA[x]]><gpu id=\"0\"").find("text 'x'; expected") !=
         std::string::npos);
+  const std::string expected = "; expected a program in MSCCL XML, which begins with <algo";
+  CHECK(import_error("name: e\nx: 1\n") ==
+        "t.xml:1:1: not an XML file: it begins with 'name: e'" + expected);
+  CHECK(import_error("\n  {\"a\": \"<algo>\"}") ==
+        "t.xml:2:3: not an XML file: it begins with '{\"a\": \"<algo>\"}'" + expected);
+  CHECK(import_error("\x7f"
+                     "ELF\x02") ==
+        "t.xml:1:1: not an XML file: it begins with '\\x7fELF\\x02'" + expected);
   CHECK(with("name=\"two\"", "name=\"a&b;\"") ==
         "t.xml:1:1: name 'a&b;': unknown entity after &; expected one that XML defines");
   CHECK(with("name=\"two\"", "name=\"\xFF\"") ==

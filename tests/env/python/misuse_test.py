@@ -201,7 +201,7 @@ class FoldersTest(unittest.TestCase):
     def test_files_of_others(self):
         sweep = {"fabrics": ["dgx1"], "collectives": ["allreduce"], "algorithms": ["ring"],
                  "sizes": ["1KiB"]}
-        for name in ("experiment.yaml", "report.html", "results.csv"):
+        for name in ("experiment.yaml", "report.html", "results.csv", "notes.txt"):
             with self.subTest(name=name), tempfile.TemporaryDirectory() as folder:
                 mine = pathlib.Path(folder, name)
                 mine.write_text("mine")

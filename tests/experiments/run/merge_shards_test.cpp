@@ -102,21 +102,21 @@ TEST_CASE("a shard continues after a cut, and a half-merged run does, too",
           "[experiments][shard]") {
   const TemporaryFolder folder;
   const Experiment experiment = ten_cells();
-  const std::string path = folder.path();
+  const std::string path = folder / "parts";
   run_experiment(experiment, {.folder = folder / "whole"});
   const std::string expected = read_file(folder / "whole/results.csv");
   run_shard(experiment, path, {1, 2});
   run_shard(experiment, path, {2, 2});
-  const std::string shard = read_file(folder / "shard-2-of-2.csv");
-  write_file(folder / "shard-2-of-2.csv", shard.substr(0, shard.size() * 2 / 3));
+  const std::string shard = read_file(folder / "parts/shard-2-of-2.csv");
+  write_file(folder / "parts/shard-2-of-2.csv", shard.substr(0, shard.size() * 2 / 3));
   CHECK(contains(thrown([&] { merge_shards(find_shards({path}), path, false); }),
                  "of 5 cells; finish it with cclgym run"));
-  CHECK(!std::filesystem::exists(folder / "results.csv"));
+  CHECK(!std::filesystem::exists(folder / "parts/results.csv"));
   run_shard(experiment, path, {2, 2});
-  CHECK(read_file(folder / "shard-2-of-2.csv") == shard);
-  write_file(folder / "results.csv", expected.substr(0, expected.size() / 2));
+  CHECK(read_file(folder / "parts/shard-2-of-2.csv") == shard);
+  write_file(folder / "parts/results.csv", expected.substr(0, expected.size() / 2));
   merge_shards(find_shards({path}), path, false);
-  CHECK(read_file(folder / "results.csv") == expected);
+  CHECK(read_file(folder / "parts/results.csv") == expected);
 }
 
 TEST_CASE("shards that do not fit together are refused, and nothing is written",

@@ -225,7 +225,8 @@ TEST_CASE("a folder that cannot be made or written is refused", "[experiments][r
   write_file(folder / "file", "");
   CHECK(refusal(small_experiment(), folder / "file/results") ==
         "'" + (folder / "file/results") + "': the folder cannot be made: Not a directory");
-  CHECK(refusal(small_experiment(), folder / "file").find("Not a directory") != std::string::npos);
+  CHECK(refusal(small_experiment(), folder / "file") ==
+        "'" + (folder / "file") + "' is a file; expected a folder for the results");
   std::filesystem::create_directories(folder / "run/results.csv");
   CHECK(refusal(small_experiment(), folder / "run") ==
         (folder / "run/results.csv") + ": cannot be opened for writing: Is a directory");
