@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostCells = 1'000'000;
 /// synthesise programs. May be empty.
 using LoadProgress = std::function<void(const std::string&)>;
 
-/// What loading an experiment uses.
+/// Settings with which an experiment is loaded; the defaults are those for files of users.
 struct LoadSettings {
   LoadProgress on_progress{};
   /// Builds the fabrics, as make_fabric does.
