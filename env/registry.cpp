@@ -3,6 +3,7 @@
 #include "env/gym/counter_env.hpp"
 #include "env/gym/wrapper.hpp"
 #include "env/tuning/collective_tuning.hpp"
+#include "env/tuning/tuning_options.hpp"
 
 namespace cclgym {
 

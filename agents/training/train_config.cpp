@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
-#include <map>
+#include <limits>
 
-#include "collectives/library/program_entry.hpp"
 #include "core/error.hpp"
-#include "core/files/text_file.hpp"
-#include "core/hash.hpp"
-#include "core/split.hpp"
-#include "core/yaml/yaml_scalar.hpp"
 
 namespace cclgym {
 
 namespace {
-
-constexpr std::size_t kMaxTrainFile = std::size_t{4} << 20;
 
 // A mapping with checked keys that a variant may override; missing keys have their defaults.
 class Reader {
@@ -65,11 +58,10 @@ class Reader {
 
 // `reward` takes the place of the options' own, unless it is null.
 std::shared_ptr<const TrainingEnvironment> read_environment(const Reader& reader,
+                                                            const TrainingEnvironmentMaker& make,
                                                             const YamlValue& reward = {}) {
-  const YamlValue name = reader.value("environment");
-  const SourceLocation where = name.location();
-  return std::make_shared<const TrainingEnvironment>(reader.text("environment"),
-                                                     reader.value("options"), where, reward);
+  const SourceLocation where = reader.value("environment").location();
+  return make(reader.text("environment"), reader.value("options"), where, reward);
 }
 
 // Throws unless two environments have the same observations and actions, as a policy needs.
@@ -106,10 +98,10 @@ void read_curriculum(const Reader& reader, TrainConfig& config) {
   }
 }
 
-void read_parts(const Reader& reader, TrainConfig& config) {
+void read_parts(const Reader& reader, const TrainingEnvironmentMaker& make, TrainConfig& config) {
   for (const YamlValue& item : read_items(reader.value("train"), reader.spec("train"))) {
     const Reader part(item, training_part_options(), "environment", config.file);
-    config.parts.push_back({.environment = read_environment(part, reader.value("reward")),
+    config.parts.push_back({.environment = read_environment(part, make, reader.value("reward")),
                             .from = part.count("from"),
                             .until = part.count("until"),
                             .disagreement = part.real("disagreement")});
@@ -124,8 +116,9 @@ void read_parts(const Reader& reader, TrainConfig& config) {
     if (label.find_first_of(",\"\n") != std::string::npos) {
       throw UserError(part.value("label").location(), "a label must not contain commas or quotes");
     }
-    config.evaluation.push_back(
-        {.label = label, .environment = read_environment(part), .calls = part.count("calls")});
+    config.evaluation.push_back({.label = label,
+                                 .environment = read_environment(part, make),
+                                 .calls = part.count("calls")});
     check_alike(*config.parts.front().environment, *config.evaluation.back().environment, item);
   }
 }
@@ -209,7 +202,8 @@ void read_ppo(const Reader& reader, TrainConfig& config) {
                     fmt::format("sequence must divide steps ({}), found {}", config.ppo.steps,
                                 config.ppo.sequence));
   }
-  const int sequences = config.ppo.environments * (config.ppo.steps / config.ppo.sequence);
+  const std::int64_t sequences =
+      std::int64_t{config.ppo.environments} * (config.ppo.steps / config.ppo.sequence);
   if (config.ppo.minibatches > sequences) {
     throw UserError(ppo.value("minibatches").location(),
                     fmt::format("a rollout has {} sequences, which is fewer than {} minibatches",
@@ -260,26 +254,6 @@ void read_budget(const Reader& reader, TrainConfig& config) {
                    .prior = budget.real("prior")};
 }
 
-// Refuses programs that no environment of the training can run, and warns of those that only some
-// can. All environments name the same programs, because they have the same actions.
-void check_programs(TrainConfig& config) {
-  std::map<std::string, std::vector<IdleProgram>> idle;
-  for (const TrainingPart& part : config.parts) {
-    const auto& setup = part.environment->setup();
-    if (!setup) continue;
-    for (const IdleProgram& program : setup->idle_programs) idle[program.name].push_back(program);
-  }
-  for (const auto& [name, programs] : idle) {
-    const IdleProgram& first = programs.front();
-    if (programs.size() == config.parts.size()) throw UserError(first.where, first.message());
-    for (const IdleProgram& program : programs) {
-      std::string text = UserError(program.where, program.message()).what();
-      std::vector<std::string>& all = config.warnings;
-      if (std::ranges::find(all, text) == all.end()) all.push_back(std::move(text));
-    }
-  }
-}
-
 // Changes of the chosen variant; null if none is chosen.
 YamlValue read_variant(const Reader& reader, TrainConfig& config) {
   const YamlValue variants = reader.value("variants");
@@ -302,9 +276,22 @@ YamlValue read_variant(const Reader& reader, TrainConfig& config) {
   return *changes;
 }
 
+// First iteration in which no part is used; the largest int if there is none.
+int first_idle_iteration(std::vector<TrainingPart> parts) {
+  std::ranges::sort(parts, {}, &TrainingPart::from);
+  int idle = 0;
+  for (const TrainingPart& part : parts) {
+    if (part.from > idle) break;
+    if (part.until == 0) return std::numeric_limits<int>::max();
+    idle = std::max(idle, part.until);
+  }
+  return idle;
+}
+
 }  // namespace
 
-TrainConfig read_train_config(const std::string& text, const std::string& file) {
+TrainConfig read_train_config(const std::string& text, const std::string& file,
+                              const TrainingEnvironmentMaker& make) {
   TrainConfig config;
   config.file = file;
   config.text = text;
@@ -317,7 +304,7 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
     config.start_from =
         (std::filesystem::path(file).parent_path() / reader.text("start_from")).string();
   }
-  read_parts(reader, config);
+  read_parts(reader, make, config);
   read_curriculum(reader, config);
   read_agent(reader, config);
   config.value_prior = prior_named(reader.choice("value_prior"));
@@ -350,73 +337,12 @@ TrainConfig read_train_config(const std::string& text, const std::string& file) 
   for (const std::int64_t seed : read_integers(reader.value("seeds"), reader.spec("seeds"))) {
     config.seeds.push_back(static_cast<std::uint64_t>(seed));
   }
-  for (int iteration = 0; iteration < config.iterations(); ++iteration) {
-    const bool any = std::ranges::any_of(config.parts, [&](const TrainingPart& part) {
-      return part.from <= iteration && (part.until == 0 || iteration < part.until);
-    });
-    if (!any) {
-      throw UserError(reader.value("train").location(),
-                      fmt::format("iteration {} has no environment to train in", iteration));
-    }
+  const int idle = first_idle_iteration(config.parts);
+  if (idle < config.iterations()) {
+    throw UserError(reader.value("train").location(),
+                    fmt::format("iteration {} has no environment to train in", idle));
   }
   return config;
-}
-
-std::vector<std::string> chosen_variants(const std::string& path, const std::string& chosen) {
-  if (chosen.empty()) return {chosen};
-  const YamlValue mapping = parse_yaml(read_text_file(path, kMaxTrainFile), path);
-  const Reader reader(mapping, train_options(), "training", path);
-  std::vector<std::string> names;
-  if (const YamlValue variants = reader.value("variants"); !variants.is_null()) {
-    for (const YamlEntry& entry : variants.entries()) names.push_back(entry.key);
-  }
-  if (std::ranges::find(names, chosen) != names.end()) return {chosen};
-  if (chosen == "all" && !names.empty()) return names;
-  std::vector<std::string> found;
-  for (const std::string_view name : split(chosen, ',')) {
-    if (std::ranges::find(found, name) != found.end()) {
-      throw UserError("--variant: names " + quoted(name) + " twice");
-    }
-    found.emplace_back(name);
-  }
-  return found;
-}
-
-TrainConfig load_train_config(const std::string& path, const TrainChoices& choices) {
-  std::string text = read_text_file(path, kMaxTrainFile);
-  if (!text.ends_with('\n')) text += '\n';
-  const auto add = [&](const char* key, const std::string& value) {
-    if (!value.empty()) text += fmt::format("{}: {}\n", key, yaml_scalar(value));
-  };
-  add("variant", choices.variant);
-  if (!choices.start_from.empty()) {
-    add("start_from", std::filesystem::absolute(choices.start_from).lexically_normal().string());
-  }
-  TrainConfig config = read_train_config(text, path);
-  check_programs(config);
-  return config;
-}
-
-FeatureGroups TrainConfig::features_in(int iteration) const {
-  FeatureGroups groups{};
-  for (std::size_t group = 0; group < kFeatureGroups; ++group) {
-    groups[group] = features_from[group] <= iteration;
-  }
-  return groups;
-}
-
-std::string TrainConfig::hash() const {
-  // Any change of the text, or of a program in a file that it names, makes it a different training.
-  std::string all = text;
-  const auto add_programs = [&](const TrainingEnvironment& environment) {
-    if (!environment.setup()) return;
-    for (const AlgorithmEntry& entry : environment.setup()->site->algorithms.entries()) {
-      if (entry.fixed()) all += entry.name + program_hash(*entry.program);
-    }
-  };
-  for (const TrainingPart& part : parts) add_programs(*part.environment);
-  for (const EvaluationPart& part : evaluation) add_programs(*part.environment);
-  return hex_digits(fnv1a(all));
 }
 
 }  // namespace cclgym

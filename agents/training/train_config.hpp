@@ -153,7 +153,9 @@ struct TrainChoices {
 [[nodiscard]] TrainConfig load_train_config(const std::string& path,
                                             const TrainChoices& choices = {});
 /// Reads the text of a training file; `file` is the base of relative paths and the name in
-/// messages.
-[[nodiscard]] TrainConfig read_train_config(const std::string& text, const std::string& file);
+/// messages. `make` makes its environments; by default it makes those that the file asks for.
+[[nodiscard]] TrainConfig read_train_config(
+    const std::string& text, const std::string& file,
+    const TrainingEnvironmentMaker& make = make_training_environment);
 
 }  // namespace cclgym

@@ -28,6 +28,13 @@ TrainingEnvironment::TrainingEnvironment(std::string name, const YamlValue& opti
       setup_(name_ == kTuning ? setup_with(options, reward) : nullptr),
       spec_(make()->spec()) {}
 
+std::shared_ptr<const TrainingEnvironment> make_training_environment(const std::string& name,
+                                                                     const YamlValue& options,
+                                                                     const SourceLocation& where,
+                                                                     const YamlValue& reward) {
+  return std::make_shared<const TrainingEnvironment>(name, options, where, reward);
+}
+
 std::unique_ptr<Environment> TrainingEnvironment::make() const {
   if (setup_) return std::make_unique<CollectiveTuningEnv>(setup_);
   return make_environment(name_, options_, where_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,6 +42,15 @@ class TrainingEnvironment {
   std::shared_ptr<const TuningSetup> setup_;
   EnvironmentSpec spec_;
 };
+
+/// Makes an environment from the arguments of TrainingEnvironment's constructor. Throws UserError
+/// at the location of the mistake.
+using TrainingEnvironmentMaker = std::function<std::shared_ptr<const TrainingEnvironment>(
+    const std::string& name, const YamlValue& options, const SourceLocation& where,
+    const YamlValue& reward)>;
+[[nodiscard]] std::shared_ptr<const TrainingEnvironment> make_training_environment(
+    const std::string& name, const YamlValue& options, const SourceLocation& where,
+    const YamlValue& reward);
 
 /// Conditional masks of an environment in its current state.
 class EnvironmentMasks : public ConditionalMasks {

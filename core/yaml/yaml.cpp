@@ -1,6 +1,8 @@
 #include "core/yaml/yaml.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "core/files/text_file.hpp"
 #include "core/yaml/yaml_node.hpp"
@@ -41,6 +43,18 @@ YamlValue relocated(const YamlValue& value, const SourceLocation& place,
     }
   }
   return YamlValue(std::move(node));
+}
+
+// A default as YAML, parsed only once in a thread: a record has one and the same, and most options
+// of most files are left at their defaults.
+const YamlValue& parsed_default(const OptionSpec& spec) {
+  thread_local std::map<std::string, YamlValue, std::less<>> parsed;
+  auto known = parsed.find(spec.default_text);
+  if (known == parsed.end()) {
+    YamlValue value = parse_yaml(spec.default_text, "default of " + spec.name);
+    known = parsed.emplace(spec.default_text, std::move(value)).first;
+  }
+  return known->second;
 }
 
 // An option must not appear under two of its names.
@@ -149,8 +163,7 @@ YamlValue option_value(const YamlValue& mapping, const OptionSpec& spec) {
   if (value != nullptr && !value->is_null()) return *value;
   if (spec.default_text.empty()) return value != nullptr ? *value : YamlValue();
   const SourceLocation place = mapping.location();
-  return relocated(parse_yaml(spec.default_text, "default of " + spec.name), place,
-                   std::make_shared<const std::string>(place.file));
+  return relocated(parsed_default(spec), place, std::make_shared<const std::string>(place.file));
 }
 
 }  // namespace cclgym

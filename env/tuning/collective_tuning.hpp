@@ -72,10 +72,9 @@ struct TuningSetup {
   [[nodiscard]] std::vector<Call> listed_calls() const;
 };
 
-/// Keys of the environment's options.
-[[nodiscard]] const std::vector<OptionSpec>& collective_tuning_options();
-/// Reads the options. Throws UserError at the location of the mistake.
-/// `library`: the algorithms that `programs` may name. `reward`: replaces the options' own.
+/// Reads the options (read_tuning_options) and makes what they ask for. Throws UserError at the
+/// location of the mistake. `library`: the algorithms that `programs` may name. `reward`: replaces
+/// the options' own.
 [[nodiscard]] std::shared_ptr<const TuningSetup> read_tuning_setup(
     const YamlValue& options, const AlgorithmLibrary& library = AlgorithmLibrary::shipped(),
     const YamlValue* reward = nullptr);

@@ -7,7 +7,6 @@
 
 #include "core/units.hpp"
 #include "experiments/sweep/experiment_options.hpp"
-#include "experiments/sweep/load_experiment.hpp"
 #include "sim/tuners/named_programs.hpp"
 #include "sim/tuners/tuner.hpp"
 
@@ -17,8 +16,8 @@ namespace {
 
 class AxisReader {
  public:
-  AxisReader(const YamlValue& document, AlgorithmLibrary& library)
-      : document_(document), library_(library) {}
+  AxisReader(const YamlValue& document, AlgorithmLibrary& library, std::size_t most_cells)
+      : document_(document), library_(library), most_cells_(most_cells) {}
 
   ExperimentAxes read() {
     ExperimentAxes axes;
@@ -94,7 +93,7 @@ class AxisReader {
           throw UserError(item.location(),
                           fmt::format("{} has {} more than once", key, text_of(value)));
         }
-        if (axis.size() == kMostCells) refuse_cells(item.location());
+        if (axis.size() == most_cells_) refuse_cells(item.location(), most_cells_);
         axis.push_back({value, item.location()});
       }
     }
@@ -153,13 +152,14 @@ class AxisReader {
 
   const YamlValue& document_;
   AlgorithmLibrary& library_;
+  std::size_t most_cells_;
 };
 
 }  // namespace
 
-void refuse_cells(const SourceLocation& where) {
+void refuse_cells(const SourceLocation& where, std::size_t most_cells) {
   throw UserError(
-      where, fmt::format("the experiment has too many cells; expected at most {}", kMostCells));
+      where, fmt::format("the experiment has too many cells; expected at most {}", most_cells));
 }
 
 void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>& specs) {
@@ -195,8 +195,9 @@ std::string own_number_message(std::string_view key, const AlgorithmEntry& progr
                      program.name, own, found);
 }
 
-ExperimentAxes read_axes(const YamlValue& document, AlgorithmLibrary& library) {
-  return AxisReader(document, library).read();
+ExperimentAxes read_axes(const YamlValue& document, AlgorithmLibrary& library,
+                         std::size_t most_cells) {
+  return AxisReader(document, library, most_cells).read();
 }
 
 }  // namespace cclgym

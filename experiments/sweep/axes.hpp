@@ -49,8 +49,9 @@ struct ExperimentAxes {
 };
 
 /// Reads the axes of an experiment whose keys have been checked. Throws UserError at the place of
-/// a value that is unknown, out of range or repeated, and if an axis has over kMostCells values.
-[[nodiscard]] ExperimentAxes read_axes(const YamlValue& document, AlgorithmLibrary& library);
+/// a value that is unknown, out of range or repeated, and if an axis has over `most_cells` values.
+[[nodiscard]] ExperimentAxes read_axes(const YamlValue& document, AlgorithmLibrary& library,
+                                       std::size_t most_cells);
 
 /// Channels or instances, by `key`, with which an algorithm is simulated: those of the axis, or a
 /// fixed program's own number. An empty name stands for all algorithms of the experiment.
@@ -64,6 +65,6 @@ struct ExperimentAxes {
 void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>& specs);
 
 /// Throws the UserError of an experiment with too many cells.
-[[noreturn]] void refuse_cells(const SourceLocation& where);
+[[noreturn]] void refuse_cells(const SourceLocation& where, std::size_t most_cells);
 
 }  // namespace cclgym

@@ -17,7 +17,6 @@
 #include "experiments/sweep/measured_speedup_options.hpp"
 #include "experiments/sweep/selectors.hpp"
 #include "sim/noise/noise_warning.hpp"
-#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 
@@ -35,8 +34,8 @@ bool is_plain_name(const std::string& name) {
 
 class Loader {
  public:
-  Loader(const YamlValue& document, Experiment& experiment, const LoadProgress& on_progress)
-      : document_(document), experiment_(experiment), on_progress_(on_progress) {}
+  Loader(const YamlValue& document, Experiment& experiment, const LoadSettings& settings)
+      : document_(document), experiment_(experiment), settings_(settings) {}
 
   void load() {
     check_keys(document_, experiment_options(), "experiment");
@@ -62,14 +61,15 @@ class Loader {
     if (experiment_.time_of == TimeOf::AcrossNodes) {
       warn("all times are those of the kernels across nodes alone (time_of: across-nodes)");
     }
-    axes_ = read_axes(document_, experiment_.algorithms);
+    axes_ = read_axes(document_, experiment_.algorithms, settings_.most_cells);
     axes_.only = read_combinations(document_, axes_, experiment_.algorithms);
     read_single_values();
     read_fabrics();
     make_cells(experiment_, axes_, document_.location(),
                {.root = static_cast<int>(root_.value),
                 .element_bytes = element_bytes_,
-                .on_progress = on_progress_});
+                .most_cells = settings_.most_cells,
+                .on_progress = settings_.on_progress});
     read_selectors();
     experiment_.measured = paths_of("measured");
     read_measured_speedup();
@@ -95,7 +95,7 @@ class Loader {
       ExperimentFabric fabric;
       const FabricSpec spec = read_fabric_spec(item);
       if (is_fabric_file(spec.name)) check_exists(spec.name, "fabric file", item.location());
-      fabric.fabric = make_fabric(spec);
+      fabric.fabric = settings_.fabric_maker(spec);
       fabric.plain_label = fabric_label(spec, *fabric.fabric);
       check_label(fabric.plain_label, "the fabric", item.location());
       // Cell keys must differ, too.
@@ -203,23 +203,25 @@ class Loader {
   ExperimentAxes axes_;
   Located<std::int64_t> root_;
   int element_bytes_ = 4;
-  const LoadProgress& on_progress_;
+  const LoadSettings& settings_;
 };
 
 }  // namespace
 
 Experiment parse_experiment(std::string_view text, const std::string& file_name,
-                            const LoadProgress& on_progress) {
+                            const LoadSettings& settings) {
   const YamlValue document = parse_yaml(text, file_name);
   Experiment experiment;
   experiment.path = file_name;
   experiment.text = text;
-  Loader(document, experiment, on_progress).load();
+  Loader(document, experiment, settings).load();
   return experiment;
 }
 
 Experiment load_experiment(const std::string& path, const LoadProgress& on_progress) {
-  return parse_experiment(read_text_file(path, kLargestFile), path, on_progress);
+  LoadSettings settings;
+  settings.on_progress = on_progress;
+  return parse_experiment(read_text_file(path, kLargestFile), path, settings);
 }
 
 }  // namespace cclgym

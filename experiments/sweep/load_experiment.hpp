@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "experiments/sweep/experiment.hpp"
+#include "topology_models/fabric_spec.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 
@@ -18,6 +21,14 @@ inline constexpr std::size_t kMostCells = 1'000'000;
 /// synthesise programs. May be empty.
 using LoadProgress = std::function<void(const std::string&)>;
 
+/// Settings with which an experiment is loaded; the defaults are those for files of users.
+struct LoadSettings {
+  LoadProgress on_progress{};
+  /// Builds the fabrics, as make_fabric does.
+  std::function<std::shared_ptr<const Fabric>(const FabricSpec&)> fabric_maker = make_fabric;
+  std::size_t most_cells = kMostCells;  ///< a larger experiment is refused
+};
+
 /// Reads and checks an experiment file: every name, every range, every combination. Throws
 /// UserError with file:line:column of the error.
 [[nodiscard]] Experiment load_experiment(const std::string& path,
@@ -25,6 +36,6 @@ using LoadProgress = std::function<void(const std::string&)>;
 /// Reads and checks the text of an experiment. `file_name` is used in messages; relative paths in
 /// the text start from its folder.
 [[nodiscard]] Experiment parse_experiment(std::string_view text, const std::string& file_name,
-                                          const LoadProgress& on_progress = {});
+                                          const LoadSettings& settings = {});
 
 }  // namespace cclgym

@@ -9,7 +9,6 @@
 #include "collectives/library/program_entry.hpp"
 #include "core/units.hpp"
 #include "experiments/sweep/combinations.hpp"
-#include "experiments/sweep/load_experiment.hpp"
 #include "sim/simulator.hpp"
 #include "sim/tuners/tuner.hpp"
 
@@ -201,12 +200,13 @@ class CellMaker {
 
   // Checks the number of cells before millions of them are made.
   void check_number(const SourceLocation& where) const {
+    const std::size_t most = constants_.most_cells;
     std::size_t configs = 1;
     for (const std::size_t axis :
          {axes_.protocols.size(), axes_.channels.size(), axes_.instances.size(),
           axes_.threads.size(), axes_.tiles.size(), axes_.slots.size()}) {
-      configs *= axis;  // both factors are at most kMostCells: no overflow before the check
-      if (configs > kMostCells) refuse_cells(where);
+      configs *= axis;  // both factors are at most most_cells: no overflow before the check
+      if (configs > most) refuse_cells(where, most);
     }
     std::size_t cells = 0;
     for (std::size_t i = 0; i < axes_.algorithms.size(); ++i) {
@@ -216,10 +216,10 @@ class CellMaker {
     }
     for (const std::size_t axis :
          {experiment_.fabrics.size(), axes_.sizes.size(), axes_.seeds.size()}) {
-      if (cells > kMostCells) refuse_cells(where);
+      if (cells > most) refuse_cells(where, most);
       cells *= axis;
     }
-    if (cells > kMostCells) refuse_cells(where);
+    if (cells > most) refuse_cells(where, most);
     experiment_.cells.reserve(cells);
   }
 

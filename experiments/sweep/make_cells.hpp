@@ -1,6 +1,7 @@
 // Makes the cells of an experiment from its axes: every valid combination.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ namespace cclgym {
 struct CellConstants {
   int root = 0;           ///< for rooted collectives
   int element_bytes = 4;  ///< sizes must be multiples of it
+  std::size_t most_cells = 0;
   /// TunerSite::on_progress of all tuners.
   std::function<void(const std::string&)> on_progress{};
 };

@@ -146,6 +146,14 @@ TEST_CASE("Mistakes in a training file are reported with their location",
   CHECK(fault_of(kGood + "warm_start: {iterations: 5}\n")
             .find("needs an environment with an "
                   "oracle") != std::string::npos);
+  CHECK(fault_of("name: t\ntrain: [{environment: Counter-v0, from: 2},"
+                 " {environment: Counter-v0, until: 2}]\n")
+            .empty());
+  CHECK(fault_of("name: t\ntrain: [{environment: Counter-v0, from: 3},"
+                 " {environment: Counter-v0, until: 2}]\n") ==
+        "t.yaml:2:8: iteration 2 has no environment to train in");
+  // A rollout may have more sequences than an int holds.
+  CHECK(fault_of(kGood + "ppo: {environments: 1000000, steps: 1000000, sequence: 1}\n").empty());
   CHECK(fault_of("name: t\ntrain: [{environment: Conter-v0}]\n").find("Counter-v0") !=
         std::string::npos);
   CHECK(fault_of("name: t\ntrain: [{environment: Counter-v0, from: 5}]\n")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "env/tuning/tuning_options.hpp"
 #include "env/tuning/tuning_testing.hpp"
 #include "support/doc_page.hpp"
 #include "topology_models/machines/registry.hpp"
