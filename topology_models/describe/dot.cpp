@@ -111,7 +111,7 @@ std::string_view name_of(LinkKind kind) {
 class EdgeLines {
  public:
   EdgeLines(const Fabric& fabric, bool only_gpus) : fabric_(fabric), pairs_(link_pairs(fabric)) {
-    if (!only_gpus) folds_ = Folds(fabric, pairs_);
+    if (!only_gpus) folds_ = DeviceFolds(fabric, pairs_);
     for (const LinkPair& pair : pairs_) {
       least_Bps_ = std::min(least_Bps_, pair.link.capacity_Bps());
       labels_.insert(label_of(pair.link));
@@ -120,7 +120,7 @@ class EdgeLines {
     if (only_gpus) columns_ = grid_columns(fabric, pairs_);
   }
 
-  [[nodiscard]] const Folds& folds() const { return folds_; }
+  [[nodiscard]] const DeviceFolds& folds() const { return folds_; }
   /// Length of the rows if the drawing is a grid, otherwise 0.
   [[nodiscard]] std::size_t columns() const { return columns_; }
 
@@ -190,7 +190,7 @@ class EdgeLines {
 
   const Fabric& fabric_;
   std::vector<LinkPair> pairs_;
-  Folds folds_;
+  DeviceFolds folds_;
   std::vector<int> layers_;
   std::size_t columns_ = 0;
   double least_Bps_ = std::numeric_limits<double>::infinity();
@@ -198,14 +198,14 @@ class EdgeLines {
 };
 
 // The devices, with a frame around the devices of each cluster node.
-std::string nodes_text(const Fabric& fabric, const Folds& folds, bool framed) {
+std::string nodes_text(const Fabric& fabric, const DeviceFolds& folds, bool framed) {
   std::vector<std::string> servers(static_cast<std::size_t>(fabric.servers()));
   std::string text;
   for (std::size_t i = 0; i < fabric.nodes().size(); ++i) {
     const auto id = static_cast<NodeId>(i);
     const Node& node = fabric.nodes()[i];
     std::string& place = node.server < 0 ? text : servers[static_cast<std::size_t>(node.server)];
-    if (const Fold* fold = folds.fold_at(id)) {
+    if (const DeviceFold* fold = folds.fold_at(id)) {
       const Node& last = fabric.nodes()[static_cast<std::size_t>(fold->last)];
       place += "  " + node_line(node,
                                 fmt::format("{} to {}: {} alike", short_name(node),

@@ -81,7 +81,7 @@ std::vector<int> layers_of(const Fabric& fabric, const std::vector<LinkPair>& pa
   return layers;
 }
 
-Folds::Folds(const Fabric& fabric, const std::vector<LinkPair>& pairs) {
+DeviceFolds::DeviceFolds(const Fabric& fabric, const std::vector<LinkPair>& pairs) {
   const std::vector<std::vector<LinkEnd>> ends = ends_of(fabric, pairs);
   std::map<Likeness, std::vector<NodeId>> alike;
   for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -91,9 +91,9 @@ Folds::Folds(const Fabric& fabric, const std::vector<LinkPair>& pairs) {
   }
   for (const auto& [likeness, devices] : alike) {
     if (std::get<0>(likeness) < 0 || devices.size() <= kMostAlike) continue;
-    const Fold fold{.first = devices[kFirstShown],
-                    .last = devices[devices.size() - 2],
-                    .count = static_cast<int>(devices.size() - kFirstShown - 1)};
+    const DeviceFold fold{.first = devices[kFirstShown],
+                          .last = devices[devices.size() - 2],
+                          .count = static_cast<int>(devices.size() - kFirstShown - 1)};
     for (std::size_t k = kFirstShown; k + 1 < devices.size(); ++k) {
       shown_[static_cast<std::size_t>(devices[k])] = fold.first;
     }
@@ -101,9 +101,9 @@ Folds::Folds(const Fabric& fabric, const std::vector<LinkPair>& pairs) {
   }
 }
 
-const Fold* Folds::fold_at(NodeId id) const {
+const DeviceFold* DeviceFolds::fold_at(NodeId id) const {
   const auto found = std::find_if(folds_.begin(), folds_.end(),
-                                  [&](const Fold& fold) { return fold.first == id; });
+                                  [&](const DeviceFold& fold) { return fold.first == id; });
   return found == folds_.end() ? nullptr : &*found;
 }
 

@@ -15,7 +15,7 @@ namespace cclgym {
 [[nodiscard]] std::vector<int> layers_of(const Fabric& fabric, const std::vector<LinkPair>& pairs);
 
 /// Devices that share one box of a drawing: `first` to `last` by number, `count` in all.
-struct Fold {
+struct DeviceFold {
   NodeId first = -1;
   NodeId last = -1;
   int count = 0;
@@ -23,21 +23,21 @@ struct Fold {
 
 /// The box of each device. A cluster node with many devices of one kind that have alike links shows
 /// the first three and the last, and one box for all others.
-class Folds {
+class DeviceFolds {
  public:
-  Folds() = default;  ///< each device has a box of its own
-  Folds(const Fabric& fabric, const std::vector<LinkPair>& pairs);
+  DeviceFolds() = default;  ///< each device has a box of its own
+  DeviceFolds(const Fabric& fabric, const std::vector<LinkPair>& pairs);
 
   /// The device whose box stands for this one: itself, or the first of its fold.
   [[nodiscard]] NodeId shown(NodeId id) const {
     return shown_.empty() ? id : shown_[static_cast<std::size_t>(id)];
   }
   /// The fold whose box this device begins, or nullptr.
-  [[nodiscard]] const Fold* fold_at(NodeId id) const;
+  [[nodiscard]] const DeviceFold* fold_at(NodeId id) const;
 
  private:
   std::vector<NodeId> shown_;
-  std::vector<Fold> folds_;
+  std::vector<DeviceFold> folds_;
 };
 
 /// Length of the rows of a grid in which every link joins neighbours in a row, the ends of a row,
