@@ -34,13 +34,19 @@ using FloatVector = typename Register<floats>::Float;
 template <std::size_t floats>
 using IntVector = typename Register<floats>::Int;
 
+// The numbers at a pointer that is only as aligned as a float. Clang forgets the alignment of a
+// vector type in a template, but not that of a packed member.
 template <std::size_t floats>
-CCLGYM_INLINE FloatVector<floats>& vector_at(float* p) {
-  return *reinterpret_cast<FloatVector<floats>*>(p);
+struct __attribute__((packed, aligned(4), may_alias)) Unaligned {
+  FloatVector<floats> lanes;
+};
+template <std::size_t floats>
+CCLGYM_INLINE Unaligned<floats>* vector_at(float* p) {
+  return reinterpret_cast<Unaligned<floats>*>(p);
 }
 template <std::size_t floats>
-CCLGYM_INLINE const FloatVector<floats>& vector_at(const float* p) {
-  return *reinterpret_cast<const FloatVector<floats>*>(p);
+CCLGYM_INLINE const Unaligned<floats>* vector_at(const float* p) {
+  return reinterpret_cast<const Unaligned<floats>*>(p);
 }
 
 // tanh within 4e-7: an odd polynomial of degree 13 by an even one of degree 6, a rational minimax
@@ -84,14 +90,15 @@ CCLGYM_INLINE void affine_rows(const AffineLayer& layer, std::size_t row, const 
                                FloatVector<floats>& sum) {
   using Vector = FloatVector<floats>;
   const float* w = layer.weights + packed_place(layer.inputs, row, 0);
-  Vector parts[4] = {vector_at<floats>(layer.bias + row), Vector{}, Vector{}, Vector{}};
+  Vector parts[4] = {vector_at<floats>(layer.bias + row)->lanes, Vector{}, Vector{}, Vector{}};
   std::size_t input = 0;
   for (; input + 4 <= layer.inputs; input += 4, w += 4 * kLane) {
     for (std::size_t part = 0; part < 4; ++part) {
-      parts[part] += vector_at<floats>(w + part * kLane) * in[input + part];
+      parts[part] += vector_at<floats>(w + part * kLane)->lanes * in[input + part];
     }
   }
-  for (; input < layer.inputs; ++input, w += kLane) parts[0] += vector_at<floats>(w) * in[input];
+  for (; input < layer.inputs; ++input, w += kLane)
+    parts[0] += vector_at<floats>(w)->lanes * in[input];
   sum = (parts[0] + parts[1]) + (parts[2] + parts[3]);
 }
 
@@ -101,7 +108,7 @@ CCLGYM_INLINE void affine_body(const AffineLayer& layer, const float* in, float*
     FloatVector<floats> sum;
     affine_rows<floats>(layer, row, in, sum);
     if (tanh) hyperbolic_tangent<floats>(sum);
-    vector_at<floats>(out + row) = sum;
+    vector_at<floats>(out + row)->lanes = sum;
   }
 }
 
@@ -124,19 +131,19 @@ CCLGYM_INLINE void cell_body(const float* gates, const float* c, float* c_next, 
                              std::size_t units) {
   using Vector = FloatVector<floats>;
   for (std::size_t at = 0; at < units; at += floats) {
-    Vector i = vector_at<floats>(gates + at);
-    Vector f = vector_at<floats>(gates + units + at);
-    Vector g = vector_at<floats>(gates + 2 * units + at);
-    Vector o = vector_at<floats>(gates + 3 * units + at);
+    Vector i = vector_at<floats>(gates + at)->lanes;
+    Vector f = vector_at<floats>(gates + units + at)->lanes;
+    Vector g = vector_at<floats>(gates + 2 * units + at)->lanes;
+    Vector o = vector_at<floats>(gates + 3 * units + at)->lanes;
     sigmoid<floats>(i);
     sigmoid<floats>(f);
     hyperbolic_tangent<floats>(g);
     sigmoid<floats>(o);
-    const Vector next = f * vector_at<floats>(c + at) + i * g;
-    vector_at<floats>(c_next + at) = next;
+    const Vector next = f * vector_at<floats>(c + at)->lanes + i * g;
+    vector_at<floats>(c_next + at)->lanes = next;
     Vector h = next;
     hyperbolic_tangent<floats>(h);
-    vector_at<floats>(h_next + at) = o * h;
+    vector_at<floats>(h_next + at)->lanes = o * h;
   }
 }
 
@@ -192,7 +199,7 @@ CCLGYM_INLINE void knob_body(const KnobHead& head, const float* z, float* logits
   constexpr std::size_t kOut = lanes * kLane / floats;
   Vector sums[kOut][4];
   for (std::size_t i = 0; i < kOut; ++i) {
-    sums[i][0] = vector_at<floats>(head.out.bias + i * floats);
+    sums[i][0] = vector_at<floats>(head.out.bias + i * floats)->lanes;
     for (std::size_t part = 1; part < 4; ++part) sums[i][part] = Vector{};
   }
   const std::size_t rows = hidden_lanes > 0 ? hidden_lanes * kLane : head.hidden.rows;
@@ -203,16 +210,18 @@ CCLGYM_INLINE void knob_body(const KnobHead& head, const float* z, float* logits
       Vector x;
       affine_rows<floats>(head.hidden, row, z, x);
       // Last, so that the CPU computes the sum above while it still decides the knob before.
-      for (std::size_t j = 0; j < head.count; ++j) x += vector_at<floats>(head.choices[j] + row);
+      for (std::size_t j = 0; j < head.count; ++j)
+        x += vector_at<floats>(head.choices[j] + row)->lanes;
       hyperbolic_tangent<floats>(x);
-      vector_at<floats>(units + i) = x;
+      vector_at<floats>(units + i)->lanes = x;
     }
     const float* w = head.out.weights + lane * kLane;
 #pragma GCC unroll 16
     for (std::size_t unit = 0; unit < kLane; ++unit) {
       for (std::size_t i = 0; i < kOut; ++i) {
         const std::size_t row = i * floats;
-        sums[i][unit % 4] += vector_at<floats>(w + packed_place(rows, row, unit)) * units[unit];
+        sums[i][unit % 4] +=
+            vector_at<floats>(w + packed_place(rows, row, unit))->lanes * units[unit];
       }
     }
   }
@@ -221,7 +230,7 @@ CCLGYM_INLINE void knob_body(const KnobHead& head, const float* z, float* logits
   const Vector least = Vector{} - std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < kOut; ++i) {
     Vector sum = (sums[i][0] + sums[i][1]) + (sums[i][2] + sums[i][3]);
-    vector_at<floats>(logits + i * floats) = sum;
+    vector_at<floats>(logits + i * floats)->lanes = sum;
     const auto here = static_cast<std::int32_t>(legal >> (i * floats));
     sum = (bits & here) != 0 ? sum : least;
     if (i == 0) {
@@ -235,15 +244,15 @@ CCLGYM_INLINE void knob_body(const KnobHead& head, const float* z, float* logits
 
 // The first of the legal levels whose logit is `best`. If a legal logit is no number, the largest
 // one depends on the order of comparisons: then the first legal level.
-#define CCLGYM_FIRST(set, floats, rows)                             \
-  std::uint32_t found = 0;                                          \
-  std::uint32_t numbers = 0;                                        \
-  for (std::size_t row = 0; row < (rows); row += (floats)) {        \
-    const FloatVector<floats>& x = vector_at<floats>(logits + row); \
-    found |= equal_##set(x, best) << row;                           \
-    numbers |= equal_##set(x, x) << row;                            \
-  }                                                                 \
-  found = (numbers & legal) == legal ? found & legal : legal;       \
+#define CCLGYM_FIRST(set, floats, rows)                                   \
+  std::uint32_t found = 0;                                                \
+  std::uint32_t numbers = 0;                                              \
+  for (std::size_t row = 0; row < (rows); row += (floats)) {              \
+    const FloatVector<floats> x = vector_at<floats>(logits + row)->lanes; \
+    found |= equal_##set(x, best) << row;                                 \
+    numbers |= equal_##set(x, x) << row;                                  \
+  }                                                                       \
+  found = (numbers & legal) == legal ? found & legal : legal;             \
   return static_cast<std::size_t>(std::countr_zero(found));
 
 // The functions for one instruction set. The attribute is empty for the baseline.
