@@ -53,7 +53,7 @@ const std::vector<FileCommand>& file_commands() {
       {"tune-dispatch", {"tune-dispatch", "{}", "--out", "made.yaml"}},
       {"fit", {"fit", "--measured", "{}", "--fabric", "dgx1", "--out", "made.yaml"}},
       {"compare", {"compare", "--measured", "{}", "--fabric", "dgx1"}},
-      {"train", {"train", "{}"}},
+      {"train", {"train", "{}", "--dry-run"}},  // without LibTorch, too
       {"evaluate", {"evaluate", "{}"}},
       {"validate", {"validate", "{}", "--out", "made"}},
       {"validate --show", {"validate", "--show", "{}"}},
