@@ -14,9 +14,9 @@ constexpr std::size_t kMostFuzzCells = 64;
 
 std::shared_ptr<const Fabric> small_fabric(const FabricSpec& spec) {
   // One with NVLink and a shipped parameter set, and one of plain links.
-  static const std::shared_ptr<const Fabric> kDgx1 = make_fabric({.name = "dgx1"});
-  static const std::shared_ptr<const Fabric> kRing = make_fabric({.name = "ring", .gpus = 4});
-  return spec.name == "dgx1" ? kDgx1 : kRing;
+  static const std::shared_ptr<const Fabric> dgx1 = make_fabric({.name = "dgx1"});
+  static const std::shared_ptr<const Fabric> ring = make_fabric({.name = "ring", .gpus = 4});
+  return spec.name == "dgx1" ? dgx1 : ring;
 }
 
 }  // namespace
