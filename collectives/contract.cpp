@@ -153,6 +153,13 @@ bool is_rooted(CollectiveKind kind) {
 
 int size_granularity(CollectiveKind kind, int ranks) { return is_sliced(kind) ? ranks : 1; }
 
+std::uint64_t fitting_bytes(CollectiveKind collective, std::uint64_t bytes, int ranks) {
+  constexpr std::uint64_t kElementBytes = 4;
+  const std::uint64_t unit =
+      kElementBytes * static_cast<std::uint64_t>(size_granularity(collective, ranks));
+  return std::max<std::uint64_t>(1, (bytes + unit - 1) / unit) * unit;
+}
+
 double bus_bandwidth_factor(CollectiveKind kind, int ranks) {
   const double n = ranks;
   if (kind == CollectiveKind::AllReduce) return 2 * (n - 1) / n;

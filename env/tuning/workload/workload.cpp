@@ -143,13 +143,6 @@ std::unique_ptr<Workload> read_mixed(const Reader& reader, const WorkloadSite& s
 
 WorkloadSite workload_site(const Fabric& fabric) { return {fabric.ranks(), fabric.gpu_model()}; }
 
-std::uint64_t fitting_bytes(CollectiveKind collective, std::uint64_t bytes, int ranks) {
-  constexpr std::uint64_t kElementBytes = 4;
-  const std::uint64_t unit =
-      kElementBytes * static_cast<std::uint64_t>(size_granularity(collective, ranks));
-  return std::max<std::uint64_t>(1, (bytes + unit - 1) / unit) * unit;
-}
-
 const std::vector<WorkloadInfo>& workload_infos() {
   static const std::vector<WorkloadInfo> infos = [] {
     std::vector<WorkloadInfo> list = job_infos();

@@ -85,8 +85,4 @@ struct WorkloadInfo {
 [[nodiscard]] std::unique_ptr<Workload> read_workload(const YamlValue& value,
                                                       const WorkloadSite& site);
 
-/// Minimum valid size of a collective's call that has at least `bytes`.
-[[nodiscard]] std::uint64_t fitting_bytes(CollectiveKind collective, std::uint64_t bytes,
-                                          int ranks);
-
 }  // namespace cclgym

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
-#include "env/tuning/workload/model_tensors.hpp"
+#include "workloads/generators/model_tensors.hpp"
 #include "env/tuning/workload/workload_streams.hpp"
 #include "topology_models/gpu_models.hpp"
 

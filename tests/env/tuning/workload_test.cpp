@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "env/tuning/tuning_testing.hpp"
-#include "env/tuning/workload/model_tensors.hpp"
+#include "workloads/generators/model_tensors.hpp"
 
 using namespace cclgym;
 

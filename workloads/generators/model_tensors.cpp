@@ -1,4 +1,4 @@
-#include "env/tuning/workload/model_tensors.hpp"
+#include "workloads/generators/model_tensors.hpp"
 
 #include <algorithm>
 #include <numeric>
