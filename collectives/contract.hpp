@@ -137,7 +137,8 @@ class Contract {
 /// per rank in a buffer, otherwise 1.
 [[nodiscard]] int size_granularity(CollectiveKind kind, int ranks);
 /// Minimum valid size of a collective's call that has at least `bytes`, with elements of 4 bytes.
-[[nodiscard]] std::uint64_t fitting_bytes(CollectiveKind collective, std::uint64_t bytes, int ranks);
+[[nodiscard]] std::uint64_t fitting_bytes(CollectiveKind collective, std::uint64_t bytes,
+                                          int ranks);
 /// nccl-tests' factor from algorithm to bus bandwidth: AllReduce 2(n-1)/n; AllGather,
 /// ReduceScatter, AllToAll, Gather, Scatter (n-1)/n; others 1.
 [[nodiscard]] double bus_bandwidth_factor(CollectiveKind kind, int ranks);

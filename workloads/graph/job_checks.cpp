@@ -63,8 +63,7 @@ void check_numbers(const JobGraph& job, std::int32_t rank, std::int32_t index) {
   const JobOp& op = job.program(rank).ops[at(index)];
   const auto check = [&](double value, std::string_view what, std::string_view unit) {
     if (std::isfinite(value) && value >= 0) return;
-    refuse(job, rank, index,
-           fmt::format("{} is {} {}; expected a number >= 0", what, value, unit));
+    refuse(job, rank, index, fmt::format("{} is {} {}; expected a number >= 0", what, value, unit));
   };
   check(op.seconds, "its duration", "s");
   check(op.flop, "its work", "FLOP");
