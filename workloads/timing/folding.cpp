@@ -50,11 +50,19 @@ class RankFolding {
   }
 
  private:
-  // Position of each rank within its cluster node.
+  // Position of each rank within its cluster node, if GPUs have direct links, around which programs
+  // are built; where switches join them, the position makes no difference.
   void find_places() {
+    const Fabric& fabric = views_.fabric();
+    const auto is_gpu = [&](NodeId id) { return fabric.nodes()[at(id)].kind == NodeKind::Gpu; };
+    const bool direct = std::any_of(
+        fabric.links().begin(), fabric.links().end(),
+        [&](const Link& link) { return is_gpu(link.source) && is_gpu(link.target); });
+    place_.assign(at(job_.ranks), 0);
+    if (!direct) return;
     std::map<int, std::int32_t> next;
     for (std::int32_t rank = 0; rank < job_.ranks; ++rank) {
-      place_.push_back(next[views_.fabric().server_of(rank)]++);
+      place_[at(rank)] = next[fabric.server_of(rank)]++;
     }
   }
 
@@ -153,6 +161,7 @@ class RankFolding {
                                  std::uint64_t& kinds) {
     const Fabric& fabric = *views_.bound_fabric(flow.nic);
     std::map<std::int32_t, double> units;
+    std::unordered_map<std::int32_t, std::uint64_t> numbers;  // by link: order of appearance
     for (const CallFlow::Connection& connection : flow.connections) {
       for (const LinkId id :
            fabric.route(instance.ranks[at(connection.source)],
@@ -161,6 +170,7 @@ class RankFolding {
         const Link& link = fabric.links()[at(id)];
         kinds = mix(mix(kinds, at(link.kind)), std::bit_cast<std::uint64_t>(link.capacity_Bps()));
         kinds = mix(kinds, std::bit_cast<std::uint64_t>(link.latency_s));
+        kinds = mix(kinds, numbers.try_emplace(id, numbers.size()).first->second);
       }
       kinds = mix(kinds, 1);
     }

@@ -88,11 +88,10 @@ TEST_CASE("two messages of different communicators share a link fairly", "[workl
   const std::uint64_t bytes = 1 << 26;
   const double capacity_Bps = fabric->links()[at(fabric->route(0, 1, 0)[0])].capacity_Bps();
   const double moving_s = static_cast<double>(bytes) / capacity_Bps;
-  const double latency_s =
-      time_alone_s(fabric->with_ranks(std::vector<int>{0, 1}), model,
-                   {.collective = CollectiveKind::AllToNext, .bytes = bytes},
-                   with_protocol_tiles(model, {.algorithm = "naive"})) -
-      moving_s;
+  const double latency_s = time_alone_s(fabric->with_ranks(std::vector<int>{0, 1}), model,
+                                        {.collective = CollectiveKind::AllToNext, .bytes = bytes},
+                                        with_protocol_tiles(model, {.algorithm = "naive"})) -
+                           moving_s;
   for (const std::string& engine : job_engines()) {
     JobGraph job = empty_job(4);
     const auto one = add_group(job, "one", {0, 1});
