@@ -55,9 +55,9 @@ class RankFolding {
   void find_places() {
     const Fabric& fabric = views_.fabric();
     const auto is_gpu = [&](NodeId id) { return fabric.nodes()[at(id)].kind == NodeKind::Gpu; };
-    const bool direct = std::any_of(
-        fabric.links().begin(), fabric.links().end(),
-        [&](const Link& link) { return is_gpu(link.source) && is_gpu(link.target); });
+    const bool direct =
+        std::any_of(fabric.links().begin(), fabric.links().end(),
+                    [&](const Link& link) { return is_gpu(link.source) && is_gpu(link.target); });
     place_.assign(at(job_.ranks), 0);
     if (!direct) return;
     std::map<int, std::int32_t> next;
