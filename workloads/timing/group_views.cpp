@@ -52,25 +52,30 @@ std::unique_ptr<const Tuner> one_configuration(const std::string& text, const Co
 
 }  // namespace
 
-GroupViews::GroupViews(std::shared_ptr<const Fabric> fabric, CostModel model, const JobGraph& job,
-                       JobTuners tuners)
-    : fabric_(std::move(fabric)), model_(std::move(model)), otherwise_(tuners.job) {
+GroupViews::GroupViews(std::shared_ptr<const Fabric> fabric, CostModel model)
+    : fabric_(std::move(fabric)), model_(std::move(model)) {
   // Bursts depend on how long a link was idle before the call.
   model_.network_burst_bytes = 0;
-  std::vector<std::string> names;
-  for (const Communicator& communicator : job.communicators) {
-    names.push_back(communicator.name);
-    const auto own = tuners.communicator.find(communicator.name);
-    choices_.push_back(own != tuners.communicator.end() ? own->second
-                       : communicator.tuner.empty()     ? tuners.job
-                                                        : communicator.tuner);
-  }
-  for (const auto& [name, choice] : tuners.communicator) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      throw UserError(unknown_name_message("communicator", name, names));
-    }
-  }
   for (int rank = 0; rank < fabric_->ranks(); ++rank) all_.push_back(rank);
+}
+
+void GroupViews::set_tuners(const JobGraph& job, JobTuners tuners) {
+  tuners_ = std::move(tuners);
+  names_.clear();
+  choices_.clear();
+  for (const Communicator& communicator : job.communicators) {
+    names_.push_back(communicator.name);
+    const auto own = tuners_.communicator.find(communicator.name);
+    choices_.push_back(own != tuners_.communicator.end() ? own->second
+                       : communicator.tuner.empty()      ? tuners_.job
+                                                         : communicator.tuner);
+  }
+  const auto check = [this](const std::string& name) {
+    if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
+    throw UserError(unknown_name_message("communicator", name, names_));
+  };
+  for (const auto& [name, choice] : tuners_.communicator) check(name);
+  for (const auto& [call, config] : tuners_.calls) check(call.communicator);
 }
 
 GroupViews::~GroupViews() = default;
@@ -112,7 +117,7 @@ const Tuner& GroupViews::tuner(GroupView& view, const std::string& choice) {
 }
 
 Config GroupViews::chosen(GroupView& view, const std::string& choice, const Call& call) {
-  for (const std::string& name : {choice, otherwise_, std::string(kDefaultJobTuner)}) {
+  for (const std::string& name : {choice, tuners_.job, std::string(kDefaultJobTuner)}) {
     const Tuner& own = tuner(view, name);
     if (!own.chooses_for(call.collective)) continue;
     Config config = own.choose(call);
@@ -125,13 +130,21 @@ Config GroupViews::chosen(GroupView& view, const std::string& choice, const Call
   return with_tiles(model_, {.algorithm = "naive"}, std::nullopt, std::nullopt);
 }
 
-const PlannedCall& GroupViews::planned(GroupView& view, const std::string& choice,
-                                       const Call& call) {
+const PlannedCall& GroupViews::planned(GroupView& view, std::int32_t communicator,
+                                       std::uint64_t bytes, const Call& call) {
+  const auto own = tuners_.calls.find({names_[at(communicator)], call.collective, bytes});
+  // The label of a configuration cannot be the name of a tuner: it has blanks.
+  const std::string choice =
+      own == tuners_.calls.end()
+          ? choice_of(communicator)
+          : fmt::format("{} {} {} {}", config_label(own->second), own->second.threads,
+                        own->second.tile_bytes, own->second.slots);
   const auto [found, fresh] =
       planned_.try_emplace({&view, choice, call.collective, call.bytes, call.root});
   if (fresh) {
     try {
-      found->second = {&view, call, chosen(view, choice, call)};
+      found->second = {&view, call,
+                       own == tuners_.calls.end() ? chosen(view, choice, call) : own->second};
     } catch (...) {
       planned_.erase(found);
       throw;
@@ -142,7 +155,7 @@ const PlannedCall& GroupViews::planned(GroupView& view, const std::string& choic
 
 const PlannedCall& GroupViews::collective(const JobOp& op, const ProcessGroup& group) {
   const int ranks = static_cast<int>(group.ranks.size());
-  return planned(of(group.ranks), choice_of(group.communicator),
+  return planned(of(group.ranks), group.communicator, op.bytes,
                  {.collective = op.collective,
                   .bytes = fitting_bytes(op.collective, op.bytes, ranks),
                   .root = op.root});
@@ -150,9 +163,14 @@ const PlannedCall& GroupViews::collective(const JobOp& op, const ProcessGroup& g
 
 const PlannedCall& GroupViews::message(const JobOp& op, std::int32_t communicator,
                                        std::int32_t from, std::int32_t to) {
-  return planned(of({from, to}), choice_of(communicator),
+  return planned(of({from, to}), communicator, op.bytes,
                  {.collective = CollectiveKind::AllToNext,
                   .bytes = fitting_bytes(CollectiveKind::AllToNext, op.bytes, 2)});
+}
+
+std::string config_label(const Config& config) {
+  return fmt::format("{} {} {} ch", config.algorithm, to_string(config.protocol),
+                     config.channels * config.instances);
 }
 
 }  // namespace cclgym

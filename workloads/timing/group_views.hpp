@@ -16,12 +16,22 @@ namespace cclgym {
 /// carry out (sends and receives, for a ring).
 inline constexpr const char* kDefaultJobTuner = "nccl-default:2.18";
 
+/// A call of a communicator, by name.
+struct NamedCall {
+  std::string communicator;
+  CollectiveKind collective = CollectiveKind::AllReduce;  ///< AllToNext: a message
+  std::uint64_t bytes = 0;                                ///< as in the job (JobOp::bytes)
+  friend auto operator<=>(const NamedCall&, const NamedCall&) = default;
+};
+
 /// Choices of a job's communicators. A choice is the name of a tuner ("nccl-default:2.18",
 /// "dispatch:FILE", "pccl:FILE", "synth:KIND"), or a configuration
 /// "ALGORITHM[/PROTOCOL[/CHANNELS]]" ("ring/LL128/8"; Simple and one channel by default).
 struct JobTuners {
   std::string job = kDefaultJobTuner;  ///< choice of all communicators without their own
   std::map<std::string, std::string> communicator{};  ///< by name of the communicator
+  /// Configurations of single calls, before all tuners. Their algorithms are shipped ones.
+  std::map<NamedCall, Config> calls{};
 };
 
 /// A communicator: a process group, or the two ends of a message.
@@ -39,14 +49,18 @@ struct PlannedCall {
   Config config;
 };
 
+/// "ring LL128 8 ch" for tables.
+[[nodiscard]] std::string config_label(const Config& config);
+
 /// Makes communicators and chooses configurations; remembers both. Not thread-safe.
 class GroupViews {
  public:
-  /// Throws UserError if a tuner is named for a communicator that the job does not have.
-  GroupViews(std::shared_ptr<const Fabric> fabric, CostModel model, const JobGraph& job,
-             JobTuners tuners);
+  GroupViews(std::shared_ptr<const Fabric> fabric, CostModel model);
   ~GroupViews();
 
+  /// Chooses by these tuners from now on. Throws UserError if one is named for a communicator that
+  /// the job does not have.
+  void set_tuners(const JobGraph& job, JobTuners tuners);
   /// The fabric of all ranks.
   [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
   /// The fabric of all ranks with the NICs that a program uses.
@@ -70,8 +84,9 @@ class GroupViews {
 
   std::shared_ptr<const Fabric> fabric_;
   CostModel model_;
+  JobTuners tuners_;
+  std::vector<std::string> names_;    ///< by communicator
   std::vector<std::string> choices_;  ///< by communicator
-  std::string otherwise_;             ///< choice where another has no configuration
   std::vector<int> all_;
   std::map<std::vector<std::int32_t>, std::unique_ptr<GroupView>> views_;
   struct CallKey {
@@ -82,8 +97,8 @@ class GroupViews {
     int root;
     auto operator<=>(const CallKey&) const = default;
   };
-  [[nodiscard]] const PlannedCall& planned(GroupView& view, const std::string& choice,
-                                           const Call& call);
+  [[nodiscard]] const PlannedCall& planned(GroupView& view, std::int32_t communicator,
+                                           std::uint64_t bytes, const Call& call);
   std::map<CallKey, PlannedCall> planned_;
 };
 

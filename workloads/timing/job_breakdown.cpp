@@ -1,7 +1,6 @@
 #include "workloads/timing/job_breakdown.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -223,11 +222,6 @@ class Analysis {
 
 JobBreakdown break_down(const JobGraph& job, const JobRecord& record) {
   return Analysis(job, record).run();
-}
-
-std::string config_label(const Config& config) {
-  const int channels = config.channels * config.instances;
-  return fmt::format("{} {} {} ch", config.algorithm, to_string(config.protocol), channels);
 }
 
 }  // namespace cclgym

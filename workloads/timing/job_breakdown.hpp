@@ -55,7 +55,4 @@ struct JobBreakdown {
 
 [[nodiscard]] JobBreakdown break_down(const JobGraph& job, const JobRecord& record);
 
-/// "ring LL128, 8 channels" for tables.
-[[nodiscard]] std::string config_label(const Config& config);
-
 }  // namespace cclgym

@@ -83,8 +83,12 @@ std::string_view to_string(JobDetail detail) {
   return detail == JobDetail::Messages ? "messages" : "calls";
 }
 
-JobRecord simulate_job(const JobGraph& job, std::shared_ptr<const Fabric> fabric,
-                       const CostModel& model, const JobSettings& settings) {
+JobSimulator::JobSimulator(const JobGraph& job, std::shared_ptr<const Fabric> fabric,
+                           const CostModel& model, const JobSettings& settings)
+    : job_(job),
+      settings_(settings),
+      rates_(gpu_rates(*fabric, model, settings.efficiency)),
+      views_(fabric, model) {
   check_job(job);
   if (job.ranks > fabric->ranks()) {
     throw UserError(fmt::format("job {} has {} ranks, but fabric '{}' has {} GPUs",
@@ -93,37 +97,44 @@ JobRecord simulate_job(const JobGraph& job, std::shared_ptr<const Fabric> fabric
   if (settings.detail == JobDetail::Calls && settings.engine == "simgrid") {
     throw UserError("engine 'simgrid' simulates jobs message by message only (detail 'messages')");
   }
-  JobRecord record;
-  const GpuRates rates = gpu_rates(*fabric, model, settings.efficiency);
-  GroupViews views(std::move(fabric), model, job, settings.tuners);
-  CallFlows flows(views);
   if (settings.fold && settings.detail != JobDetail::Calls) {
-    throw std::logic_error("simulate_job: only calls can be folded");
+    throw std::logic_error("JobSimulator: only calls can be folded");
   }
-  RankClasses classes = settings.fold ? fold_ranks(job, views, flows) : single_ranks(job.ranks);
-  record.lowered = lower_job(job, views, flows, rates, settings.detail, std::move(classes));
-  const auto engine = make_engine(settings.engine);
-  engine->load(record.lowered.graph);
+  engine_ = make_engine(settings.engine);
+}
+
+JobRecord JobSimulator::run(const JobTuners& tuners) {
+  views_.set_tuners(job_, tuners);
+  JobRecord record;
+  RankClasses classes =
+      settings_.fold ? fold_ranks(job_, views_, flows_) : single_ranks(job_.ranks);
+  record.lowered = lower_job(job_, views_, flows_, rates_, settings_.detail, std::move(classes));
+  engine_->load(record.lowered.graph);
   std::optional<LinkSeriesRecorder> series;
-  if (settings.intervals > 0) series.emplace(*record.lowered.graph);
+  if (settings_.intervals > 0) series.emplace(*record.lowered.graph);
   try {
-    find_dates(record, engine->run(series ? &*series : nullptr));
+    find_dates(record, engine_->run(series ? &*series : nullptr));
   } catch (const GraphStalled&) {
     DoneObserver done(at(record.lowered.graph->size()));
+    std::vector<double> end_s;
     try {
-      (void)engine->run(&done);
+      (void)engine_->run(&done);
     } catch (const GraphStalled&) {
-      std::vector<double> end_s;
       for (std::size_t i = 0; i + 1 < record.lowered.ops.size(); ++i) {
         end_s.push_back(done.end_s(record.lowered.ops[i].end));
       }
-      throw stalled_job(job, record.lowered, end_s);
     }
+    throw stalled_job(job_, record.lowered, end_s);
   }
-  if (series) record.series = series->series(record.step_time_s, settings.intervals);
+  if (series) record.series = series->series(record.step_time_s, settings_.intervals);
   record.flows = record.lowered.graph->flow_firings();
-  record.calls = count_calls(job);
+  record.calls = count_calls(job_);
   return record;
+}
+
+JobRecord simulate_job(const JobGraph& job, std::shared_ptr<const Fabric> fabric,
+                       const CostModel& model, const JobSettings& settings) {
+  return JobSimulator(job, std::move(fabric), model, settings).run();
 }
 
 }  // namespace cclgym

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "workloads/timing/call_flows.hpp"
 #include "workloads/timing/job_lowering.hpp"
 #include "workloads/timing/link_series.hpp"
 
@@ -35,10 +36,36 @@ struct JobRecord {
   std::int64_t calls = 0;       ///< calls of the job, those of folded ranks included
 };
 
-/// Simulates one step of a job on the first ranks of a fabric, from an idle machine on. Sizes of
-/// collectives are rounded up to valid ones. Throws UserError if the job is not consistent
-/// (check_job), needs more ranks than the fabric has, or names tuners that have no choice for its
-/// calls; SimulationStalled, with the operations that wait, if ranks wait for each other.
+/// Simulates steps of one job on the first ranks of a fabric, each from an idle machine on. Keeps
+/// compiled programs and the times of single calls from run to run, so that many tuners can be
+/// compared. Sizes of collectives are rounded up to valid ones. Not thread-safe.
+class JobSimulator {
+ public:
+  /// The job must outlive the simulator. Throws UserError if the job is not consistent (check_job)
+  /// or needs more ranks than the fabric has, or if the engine cannot simulate this detail.
+  JobSimulator(const JobGraph& job, std::shared_ptr<const Fabric> fabric, const CostModel& model,
+               const JobSettings& settings);
+
+  /// Simulates a step with these tuners instead of those of the settings. Throws UserError if they
+  /// have no choice for a call; SimulationStalled, with the operations that wait, if ranks wait for
+  /// each other.
+  [[nodiscard]] JobRecord run(const JobTuners& tuners);
+  [[nodiscard]] JobRecord run() { return run(settings_.tuners); }
+  [[nodiscard]] const JobGraph& job() const { return job_; }
+  [[nodiscard]] const JobSettings& settings() const { return settings_; }
+  [[nodiscard]] GroupViews& views() { return views_; }
+  [[nodiscard]] CallFlows& flows() { return flows_; }
+
+ private:
+  const JobGraph& job_;
+  JobSettings settings_;
+  GpuRates rates_;
+  GroupViews views_;
+  CallFlows flows_{views_};
+  std::unique_ptr<Engine> engine_;
+};
+
+/// Simulates one step. Throws as JobSimulator does.
 [[nodiscard]] JobRecord simulate_job(const JobGraph& job, std::shared_ptr<const Fabric> fabric,
                                      const CostModel& model, const JobSettings& settings);
 
