@@ -176,7 +176,9 @@ class StageWriter {
     }
     ready(dense_, groups_.dp, mlp_tensors_);
     PartCost attention = attention_;
-    if (job_.recomputation == Recomputation::Selective) attention.flop += attention.scores_flop;
+    if (job_.recomputation == Recomputation::Selective) {
+      attention.flop += attention.scores_flop / 2;  // a backward pass counts it twice
+    }
     backward_half("attention", attention, true);
     ready(dense_, groups_.dp, attention_tensors_);
   }
