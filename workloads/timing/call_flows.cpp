@@ -67,7 +67,7 @@ std::vector<CallLoad> rounded_loads(const std::map<std::int32_t, double>& units)
   return loads;
 }
 
-CallFlow CallFlows::make(const PlannedCall& planned) {
+CallFlow CallFlows::make(const ConfiguredCall& planned) {
   Simulator& simulator = *planned.view->simulator;
   CallFlow flow;
   flow.time_s = simulator.simulate(planned.call, planned.config).time_s;
@@ -118,7 +118,7 @@ CallFlow CallFlows::make(const PlannedCall& planned) {
   return flow;
 }
 
-std::vector<CallLoad> CallFlows::loads_on(const PlannedCall& planned, const CallFlow& flow) {
+std::vector<CallLoad> CallFlows::loads_on(const ConfiguredCall& planned, const CallFlow& flow) {
   const Fabric& fabric = *planned.view->simulator->fabric_for(flow.nic);
   std::map<std::int32_t, double> units;
   for (const CallFlow::Connection& connection : flow.connections) {
@@ -130,13 +130,13 @@ std::vector<CallLoad> CallFlows::loads_on(const PlannedCall& planned, const Call
   return rounded_loads(units);
 }
 
-const CallFlow& CallFlows::of(const PlannedCall& planned) {
+const CallFlow& CallFlows::of(const ConfiguredCall& planned) {
   const auto known = flows_.find(&planned);
   if (known != flows_.end()) return known->second;
   return flows_.emplace(&planned, make(planned)).first->second;
 }
 
-const std::vector<CallLoad>& CallFlows::loads(const PlannedCall& planned) {
+const std::vector<CallLoad>& CallFlows::loads(const ConfiguredCall& planned) {
   const auto known = loads_.find(&planned);
   if (known != loads_.end()) return known->second;
   return loads_.emplace(&planned, loads_on(planned, of(planned))).first->second;
