@@ -1,12 +1,17 @@
 #include "sim/lowering/lowering.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
+#include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/error.hpp"
 #include "sim/call/tiles.hpp"
 #include "sim/graph/dependency_tracker.hpp"
+#include "sim/graph/symmetry.hpp"
 #include "sim/lowering/lowering_internal.hpp"
 
 namespace cclgym {
@@ -19,9 +24,43 @@ std::int32_t tiles_in(const ProgramOutline& outline, const Call& call, const Con
                   config);
 }
 
+// The graph with one node per class of equal nodes, which have equally long chains; the graph
+// itself if its nodes have no classes.
+std::shared_ptr<const TransferGraph> graph_of_classes(
+    const std::shared_ptr<const TransferGraph>& graph) {
+  std::vector<std::uint64_t> kinds(at(graph->size()));
+  for (TransferId node = 0; node < graph->size(); ++node) {
+    kinds[at(node)] = graph->route_of(node) >= 0 ? 1 : 0;
+  }
+  const std::optional<GraphSymmetry> symmetry = find_symmetry(*graph, kinds);
+  if (!symmetry) return graph;
+  auto classes = std::make_shared<TransferGraph>();
+  classes->set_link_capacities({1});
+  const std::int32_t route = classes->add_route(std::array<std::int32_t, 1>{0});
+  for (const TransferId first : symmetry->node) {
+    if (graph->route_of(first) >= 0) {
+      classes->add_flow(route, 1, 0, kNoRateCap, graph->repeat(first));
+    } else {
+      classes->add_delay(1, graph->repeat(first), graph->overlapping(first));
+    }
+  }
+  std::set<std::tuple<TransferId, TransferId, std::int32_t>> edges;
+  for (TransferId node = 0; node < graph->size(); ++node) {
+    const std::int32_t own = symmetry->node_class[at(node)];
+    for (const TransferGraph::Edge& edge : graph->successors(node)) {
+      const std::int32_t to = symmetry->node_class[at(edge.target)];
+      if (symmetry->node[at(to)] == edge.target) edges.emplace(own, to, edge.lag);
+    }
+  }
+  for (const auto& [from, to, lag] : edges) classes->add_edge(from, to, lag);
+  classes->finish();
+  return classes;
+}
+
 // Number of flows on the longest chain of firings that wait for each other: the time of the graph
 // if a flow takes one unit of time and nothing else takes any.
-int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& graph) {
+int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& full_graph) {
+  const std::shared_ptr<const TransferGraph> graph = graph_of_classes(full_graph);
   DependencyTracker tracker;
   tracker.load(graph);
   std::vector<TransferId> instant;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/fast/call_timer.hpp"
 #include "workloads/timing/group_views.hpp"
 
 namespace cclgym {
@@ -58,8 +59,15 @@ class CallFlows {
 
  private:
   [[nodiscard]] CallFlow make(const ConfiguredCall& planned);
+  [[nodiscard]] double time_s(const ConfiguredCall& planned, std::uint64_t bytes);
   [[nodiscard]] std::vector<CallLoad> loads_on(const ConfiguredCall& planned, const CallFlow& flow);
   GroupViews& views_;
+  /// Timers, which simulate one node per class of equal nodes, for calls on many ranks.
+  struct Timer {
+    std::size_t algorithms = 0;  ///< in its library
+    std::unique_ptr<CallTimer> timer;
+  };
+  std::map<const GroupView*, Timer> timers_;
   std::map<const ConfiguredCall*, CallFlow> flows_;
   std::map<const ConfiguredCall*, std::vector<CallLoad>> loads_;
   std::int64_t simulations_ = 0;
