@@ -10,7 +10,7 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::int64_t kMaxSequences = 1 << 24;  // of a micro-batch
+constexpr std::int64_t kMaxSequences = 1 << 24;  // sequences of a micro-batch
 constexpr double kMaxParameters = 1e15;
 constexpr double kMaxMessage = 1e18;  // B; sizes must not overflow 64 bits
 

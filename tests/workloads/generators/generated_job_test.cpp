@@ -179,8 +179,23 @@ TEST_CASE("a recommendation model exchanges pooled embeddings", "[workloads][gen
   CHECK(mlp == Approx(6 * 2048 * matrices).epsilon(1e-12));
 }
 
+// Mudigere et al. 2022, table 3: MFLOP per sample. The squares of average widths are less than the
+// average squares.
+TEST_CASE("recommendation models have about their published FLOP", "[workloads][generators]") {
+  const std::pair<std::string_view, double> published[] = {
+      {"dlrm-a", 638e6}, {"dlrm-f", 5e6}, {"dlrm-i", 60e6}};
+  for (const auto& [name, flop] : published) {
+    double elements = 0;
+    for (const std::uint64_t tensor : find_dlrm_model(name)->mlp_tensors()) {
+      elements += static_cast<double>(tensor);
+    }
+    CAPTURE(name);
+    CHECK(2 * elements < flop);
+    CHECK(2 * elements > 0.6 * flop);
+  }
+}
+
 TEST_CASE("gradients are reduced while the backward pass goes on", "[workloads][generators]") {
-  // Calls of one second and backward passes of three: all but the last call are hidden.
   const JobGraph job = generated("{kind: data-parallel, model: bert-large, dp: 2}");
   const RankProgram& program = job.programs.front();
   int calls = 0;
