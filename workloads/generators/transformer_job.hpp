@@ -65,6 +65,10 @@ struct JobProblem {
 /// The first problem of a job; nullopt: it can be generated.
 [[nodiscard]] std::optional<JobProblem> find_problem(const TransformerJob& job);
 
+/// Upper bound of the number of operations in all programs of a job; at most kMaxJobOps unless
+/// find_problem refuses it.
+[[nodiscard]] double max_operations(const TransformerJob& job);
+
 /// Bounds of generated jobs.
 inline constexpr std::int64_t kMaxJobRanks = 1'000'000;
 inline constexpr std::int64_t kMaxJobOps = 10'000'000;

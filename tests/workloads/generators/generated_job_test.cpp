@@ -104,8 +104,8 @@ TEST_CASE("settings that do not fit are refused at their place", "[workloads][ge
   CHECK(refused_as(start + "global_batch: 1024\ndp: 1024\ntp: 96\npp: 96",
                    "job.yaml:4:5: tp 96 x pp 96 x dp 1024 has more than 1000000 ranks"));
   CHECK(refused_as(start + "global_batch: 100000",
-                   "100000 micro-batches make about 40 million operations, but at most 10 "
-                   "million can be generated; expected global_batch at most 25000"));
+                   "100000 micro-batches make about 40.4 million operations, but at most 10 "
+                   "million can be generated; expected global_batch at most 24746"));
   CHECK(refused_as(start + "global_batch: 8\nep: 2\ndp: 2", "gpt3-175b has no experts"));
   CHECK(refused_as(start + "global_batch: 8\nzero: 2",
                    "data_parallel: megatron has no zero: 2; expected 0, or 1 for its distributed "
