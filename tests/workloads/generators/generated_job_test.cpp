@@ -1,6 +1,8 @@
 // Generated jobs from YAML: all kinds and models, and messages for wrong settings.
 #include "workloads/generators/generated_job.hpp"
 
+#include <random>
+
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/thrown.hpp"
@@ -135,6 +137,46 @@ TEST_CASE("settings that do not fit are refused at their place", "[workloads][ge
   CHECK(refused_as("{kind: dlrm, model: dlrm-x}", "unknown"));
   CHECK(refused_as("{kind: data-parallel, model: resnet-50, dp: 2000000}", "dp"));
   CHECK(refused_as("[1, 2]", "job.yaml:1:1:"));
+}
+
+// Random settings, most of which do not fit: a job is refused with a message or consistent.
+TEST_CASE("random settings are refused or give consistent jobs", "[workloads][generators]") {
+  std::mt19937 random(7);
+  const auto one_of = [&](const std::vector<std::string>& values) {
+    return values[random() % values.size()];
+  };
+  const std::vector<std::string> sizes{"1", "2", "3", "4", "8"};
+  int generated_jobs = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::string text =
+        "{kind: transformer, model: " + one_of({"gpt2-1.5b", "llama3-8b", "mixtral-8x7b"}) +
+        ", layers: " + one_of({"1", "2", "4", "8"}) +
+        ", global_batch: " + one_of({"1", "8", "16", "24"});
+    for (const OptionSpec& spec : generator_options("transformer")) {
+      const bool fixed = spec.name == "kind" || spec.name == "model" || spec.name == "layers" ||
+                         spec.name == "global_batch";
+      if (fixed || random() % 3 > 0) continue;
+      std::string value = one_of(sizes);
+      if (spec.kind == OptionKind::Flag) value = one_of({"true", "false"});
+      if (spec.kind == OptionKind::Choice) value = one_of(spec.choices);
+      if (spec.kind == OptionKind::Bytes) value = one_of({"1B", "1MiB", "100MB"});
+      if (spec.name == "hidden") value = one_of({"64", "100", "1048576"});
+      if (spec.name == "sequence_length") value = one_of({"1", "64", "16777216"});
+      text += ", " + spec.name + ": " + value;
+    }
+    CAPTURE(text);
+    JobGraph job;
+    try {
+      job = generated(text + "}");
+    } catch (const UserError& error) {
+      CHECK(contains(error.what(), "job.yaml:1:"));
+      continue;
+    }
+    ++generated_jobs;
+    check_job(job);
+    CHECK(exact_time(job, flop_seconds) > 0);
+  }
+  CHECK(generated_jobs > 100);
 }
 
 TEST_CASE("inference reduces activations twice per layer and token", "[workloads][generators]") {
