@@ -1,15 +1,13 @@
 #include "sim/lowering/lowering.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fmt/core.h>
 #include <optional>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "core/error.hpp"
 #include "sim/call/tiles.hpp"
+#include "sim/graph/class_graph.hpp"
 #include "sim/graph/dependency_tracker.hpp"
 #include "sim/graph/symmetry.hpp"
 #include "sim/lowering/lowering_internal.hpp"
@@ -34,27 +32,7 @@ std::shared_ptr<const TransferGraph> graph_of_classes(
   }
   const std::optional<GraphSymmetry> symmetry = find_symmetry(*graph, kinds);
   if (!symmetry) return graph;
-  auto classes = std::make_shared<TransferGraph>();
-  classes->set_link_capacities({1});
-  const std::int32_t route = classes->add_route(std::array<std::int32_t, 1>{0});
-  for (const TransferId first : symmetry->node) {
-    if (graph->route_of(first) >= 0) {
-      classes->add_flow(route, 1, 0, kNoRateCap, graph->repeat(first));
-    } else {
-      classes->add_delay(1, graph->repeat(first), graph->overlapping(first));
-    }
-  }
-  std::set<std::tuple<TransferId, TransferId, std::int32_t>> edges;
-  for (TransferId node = 0; node < graph->size(); ++node) {
-    const std::int32_t own = symmetry->node_class[at(node)];
-    for (const TransferGraph::Edge& edge : graph->successors(node)) {
-      const std::int32_t to = symmetry->node_class[at(edge.target)];
-      if (symmetry->node[at(to)] == edge.target) edges.emplace(own, to, edge.lag);
-    }
-  }
-  for (const auto& [from, to, lag] : edges) classes->add_edge(from, to, lag);
-  classes->finish();
-  return classes;
+  return class_graph(*graph, *symmetry);
 }
 
 // Number of flows on the longest chain of firings that wait for each other: the time of the graph

@@ -1,9 +1,13 @@
 #include "workloads/timing/call_flows.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <optional>
 #include <tuple>
 
+#include "core/hash.hpp"
+#include "sim/graph/class_graph.hpp"
 #include "sim/lowering/transfer_cost.hpp"
 
 namespace cclgym {
@@ -45,6 +49,25 @@ Traffic traffic_of(const LoweredProgram& lowered) {
   return traffic;
 }
 
+// Time of a program that is too large to be compiled, from the classes of its nodes; nullopt if it
+// has none, as on adaptive routes.
+std::optional<double> time_of_classes(const LoweredProgram& lowered) {
+  if (lowered.tiles > 1) return std::nullopt;
+  const TransferGraph& graph = *lowered.graph;
+  std::vector<std::uint64_t> costs;
+  for (TransferId node = 0; node < graph.size(); ++node) {
+    std::uint64_t cost = mix_hash(std::bit_cast<std::uint64_t>(graph.bytes(node)),
+                                  std::bit_cast<std::uint64_t>(graph.latency_s(node)));
+    cost = mix_hash(cost, std::bit_cast<std::uint64_t>(graph.rate_cap_Bps(node)));
+    costs.push_back(cost);
+  }
+  const std::optional<GraphSymmetry> symmetry = find_symmetry(graph, costs);
+  if (!symmetry) return std::nullopt;
+  const auto engine = make_engine("flow");
+  engine->load(class_graph(graph, *symmetry));
+  return engine->run().makespan_s;
+}
+
 }  // namespace
 
 std::int32_t sms_of(const ProgramOutline& outline, const CostModel& model, const Config& config,
@@ -70,6 +93,15 @@ std::vector<CallLoad> rounded_loads(const std::map<std::int32_t, double>& units)
 }
 
 double CallFlows::time_s(const ConfiguredCall& planned, std::uint64_t bytes) {
+  Simulator& simulator = *planned.view->simulator;
+  Call sized = planned.call;
+  sized.bytes = bytes;
+  if (simulator.compiled(sized, planned.config) == nullptr) {
+    if (const auto time = time_of_classes(simulator.lowered(sized, planned.config))) {
+      ++simulations_;
+      return *time;
+    }
+  }
   const AlgorithmLibrary& library = planned.view->simulator->algorithms();
   Timer& known = timers_[planned.view];
   if (!known.timer || known.algorithms != library.entries().size()) {
@@ -82,9 +114,7 @@ double CallFlows::time_s(const ConfiguredCall& planned, std::uint64_t bytes) {
         std::make_unique<CallTimer>(std::move(site), kCachedTimes, CallTimer::Timing::Symmetric);
   }
   ++simulations_;
-  Call call = planned.call;
-  call.bytes = bytes;
-  return known.timer->time(call, plain_config(library, planned.config)).time_s;
+  return known.timer->time(sized, plain_config(library, planned.config)).time_s;
 }
 
 CallFlow CallFlows::make(const ConfiguredCall& planned) {
