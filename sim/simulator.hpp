@@ -62,6 +62,9 @@ class Simulator {
   [[nodiscard]] const std::shared_ptr<const Fabric>& fabric_for(NicUse use);
   [[nodiscard]] const CostModel& cost_model() const { return cost_model_; }
   [[nodiscard]] const AlgorithmLibrary& algorithms() const { return library_; }
+  /// Adds the algorithms of another library that this one lacks. Throws UserError as
+  /// AlgorithmLibrary::add_all does.
+  void add_algorithms(const AlgorithmLibrary& library) { library_.add_all(library); }
   /// Simulates under this cost model from now on. Compiled programs are kept unless their fusion
   /// differs.
   void set_cost_model(CostModel cost_model) {

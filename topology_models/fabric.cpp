@@ -83,6 +83,9 @@ std::string Fabric::canonical_text() const {
                    to_string(link.kind), link.latency_s, link.latency_stated ? " stated" : "",
                    link.unit_bandwidth_Bps, link.multiplicity);
   }
+  for (std::size_t rank = 0; rank < full_rank_.size(); ++rank) {
+    fmt::format_to(out, "rank {} of {}\n", gpus_[rank], full_rank_[rank]);
+  }
   if (dragonfly_) {  // routes depend on it
     const DragonflyShape& shape = dragonfly_->shape();
     fmt::format_to(out, "dragonfly {} x {} x {} from {} {} {} {}\n", shape.groups, shape.switches,

@@ -113,12 +113,24 @@ class Fabric {
   /// are on no route. Throws UserError unless bindable().
   [[nodiscard]] std::shared_ptr<const Fabric> bound(NicBinding binding) const;
 
+  /// This fabric with only some of its GPUs as ranks, in the given order: the view of a
+  /// communicator of these ranks. Devices and links have the same numbers as here, and routes
+  /// between two GPUs are the same. Cluster nodes are numbered in the order in which the ranks
+  /// mention them; those without a rank count no more (Node::server is -1 for their devices).
+  /// `ranks`: different ranks of this fabric, at least one; else throws std::logic_error.
+  [[nodiscard]] std::shared_ptr<const Fabric> with_ranks(std::span<const int> ranks) const;
+
   /// Byte-exact description for hashing: two fabrics with the same text give the same simulation.
   [[nodiscard]] std::string canonical_text() const;
 
  private:
   friend class FabricBuilder;
   struct NetworkWay;
+
+  /// Number of a rank by which its routes take equally good paths in turn.
+  [[nodiscard]] int turn_of(int rank) const {
+    return full_rank_.empty() ? rank : full_rank_[static_cast<std::size_t>(rank)];
+  }
 
   [[nodiscard]] std::vector<std::vector<LinkId>> ways_to_network(int rank, bool outwards) const;
   [[nodiscard]] std::optional<NetworkWay> network_way(int source, int target, int channel) const;
@@ -128,6 +140,8 @@ class Fabric {
   std::vector<Node> nodes_;
   std::vector<Link> links_;
   std::vector<NodeId> gpus_;
+  std::vector<int>
+      full_rank_;  ///< by rank: its rank in the full fabric, for routes; empty: the same
   std::vector<std::vector<LinkId>> links_out_;  ///< by node, ascending link id
   std::vector<std::vector<LinkId>> links_in_;   ///< by node, ascending link id
   int servers_ = 1;

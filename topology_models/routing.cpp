@@ -272,8 +272,8 @@ std::optional<Fabric::NetworkWay> Fabric::network_way(int source, int target, in
     return ways[static_cast<std::size_t>((rank + turn) % count)];
   };
   NetworkWay way;
-  way.out = pick(outs, source);
-  way.in = pick(ins, target);
+  way.out = pick(outs, turn_of(source));
+  way.in = pick(ins, turn_of(target));
   way.first = links_[at(way.out.back())].target;
   way.last = links_[at(way.in.front())].source;
   // Neighbouring switches, which serve the NICs of one cluster node, take different links; so do
@@ -331,7 +331,7 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
     if (link.capacity_Bps() > widest_Bps) direct.clear();
     if (link.capacity_Bps() >= widest_Bps) direct.push_back(id);
   }
-  if (!direct.empty()) return {direct[(at(source) + at(channel)) % direct.size()]};
+  if (!direct.empty()) return {direct[(at(turn_of(source)) + at(channel)) % direct.size()]};
 
   if (const std::optional<NetworkWay> way = network_way(source, target, channel)) {
     std::vector<LinkId> path = way->out;
@@ -350,7 +350,7 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
     if (!nics && !same_server) continue;
     for (const bool gpus : {false, true}) {
       RouteSearch search(nodes_, links_, links_out_, links_in_, {gpus, nics});
-      if (search.run(from, to)) return search.pick(source, target, channel);
+      if (search.run(from, to)) return search.pick(turn_of(source), turn_of(target), channel);
     }
   }
   throw UserError(fmt::format("fabric '{}': no links lead from GPU '{}' to GPU '{}'", name_,

@@ -29,6 +29,7 @@ class FlowEngine final : public Engine {
     first_background_ = graph_->first_background();
     adaptive_ = graph_->adaptive();
     extras_ = adaptive_ || graph_->has_background();
+    holding_ = graph_->holding();
     if (adaptive_) route_chooser_.load(*graph_);
     start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
     end_s_.assign(start_s_.size(), 0.0);
@@ -46,6 +47,7 @@ class FlowEngine final : public Engine {
     slots_.reset();
     calendar_.reset();
     network_.reset(capacities != nullptr);
+    if (holding_) taken_.assign(graph_->link_capacities_Bps().size(), 0);
     changes_.start(capacities, graph_->link_capacities_Bps().size());
     if (adaptive_) route_chooser_.reset();
     instant_.clear();
@@ -201,11 +203,20 @@ class FlowEngine final : public Engine {
   void finish(TransferId node) {
     end_s_[at(node)] = now_s_;
     if (graph_->overlapping(node)) start_s_[at(node)] = now_s_ - graph_->latency_s(node);
+    if (holding_) take_units(node);
     if (noted_) {
       finish_noted(node);
       return;
     }
     tracker_.done(node, [this](TransferId ready) { start(ready); });
+  }
+
+  /// Changes the capacities of links whose units the node takes or gives back.
+  void take_units(TransferId node) {
+    for (const TransferGraph::Hold& hold : graph_->holds(node)) {
+      taken_[at(hold.link)] += hold.units;
+      network_.set_capacity(hold.link, graph_->capacity_left_Bps(hold.link, taken_[at(hold.link)]));
+    }
   }
 
   /// Uses a queue instead of recursion, because chains of instant firings can be as long as the
@@ -250,6 +261,8 @@ class FlowEngine final : public Engine {
   std::vector<std::int32_t> detour_;  ///< used only in begin_detour
   bool adaptive_ = false;             ///< true if routes have alternatives
   bool extras_ = false;               ///< true if adaptive_ or if there is a background
+  bool holding_ = false;              ///< true if nodes take units of links
+  std::vector<std::int32_t> taken_;   ///< by link: units that are taken now
   CapacityReader changes_;
   std::vector<TransferId> instant_;  ///< nodes done at now_s_, not yet reported
   std::vector<double> start_s_;

@@ -46,7 +46,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     tracker_.load(graph);
     platform_.reset();  // only one may exist
     graph_ = std::move(graph);
-    platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), false);
+    platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), graph_->holding());
     adaptive_ = graph_->adaptive();
     if (adaptive_) route_chooser_.load(*graph_);
     start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
@@ -57,7 +57,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     if (!platform_) {
       throw std::logic_error("engine simgrid: run before load");
     }
-    const bool elastic = capacities != nullptr;
+    const bool elastic = capacities != nullptr || graph_->holding();
     if (platform_->elastic() != elastic) {
       platform_.reset();
       platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), elastic);
@@ -75,6 +75,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     }
     open_timer_ = kNoTimer;
     platform_->reset();
+    taken_.assign(graph_->holding() ? graph_->link_capacities_Bps().size() : 0, 0);
     changes_.start(capacities, graph_->link_capacities_Bps().size());
     if (adaptive_) route_chooser_.reset();
     tracker_.reset();
@@ -230,6 +231,11 @@ class SimgridEngine final : public Engine, private SimgridListener {
     const double now_s = platform_->now_s();
     end_s_[at(node)] = now_s;
     if (graph_->overlapping(node)) start_s_[at(node)] = now_s - graph_->latency_s(node);
+    for (const TransferGraph::Hold& hold : graph_->holds(node)) {
+      taken_[at(hold.link)] += hold.units;
+      platform_->set_capacity(hold.link,
+                              graph_->capacity_left_Bps(hold.link, taken_[at(hold.link)]));
+    }
     if (adaptive_) route_chooser_.done(node);
     if (!in_background(node)) {
       --in_flight_;
@@ -253,6 +259,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
   DependencyTracker tracker_;
   RouteChooser route_chooser_;
   bool adaptive_ = false;
+  std::vector<std::int32_t> taken_;  ///< by link: units that are taken now
   CapacityReader changes_;
   std::optional<SimgridPlatform> platform_;
   std::vector<Timer> timers_;

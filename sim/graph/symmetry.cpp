@@ -90,8 +90,8 @@ class Refinement {
         if (edge.lag == 0 && --missing[at(edge.target)] == 0) order_.push_back(edge.target);
       }
     }
-    possible_ =
-        possible_ && order_.size() == nodes_ && !graph_.adaptive() && !graph_.has_background();
+    possible_ = possible_ && order_.size() == nodes_ && !graph_.adaptive() &&
+                !graph_.has_background() && !graph_.holding();
   }
 
   void colour_at_first(std::span<const std::uint64_t> node_key) {

@@ -278,6 +278,7 @@ void TransferGraph::finish() {
   }
   edge_sources_ = {};
   route_table_ = {};
+  sort_holds();
   finished_ = true;
 }
 
@@ -287,6 +288,7 @@ TransferGraph TransferGraph::with_background(const TransferGraph& background) co
           [] { return "a background in addition to a background"; });
   require(link_capacity_Bps_ == background.link_capacity_Bps_,
           [] { return "a background over other links"; });
+  require(!holding() && !background.holding(), [] { return "a background in a graph with holds"; });
   require(!loaded() && !background.loaded(),
           [] { return "a background in a graph with loaded routes"; });
   TransferGraph copy = *this;

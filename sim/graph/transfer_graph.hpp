@@ -39,6 +39,10 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 /// possibly forever, and share links with them. A run ends when all other nodes are done,
 /// regardless of the background; background firings are not reported.
 ///
+/// *Shared units* (set_link_units, add_hold): a link may stand for a resource of n units, such as
+/// the SMs of a GPU. A node that holds units of it takes them when a firing is done, and another
+/// node gives them back; while u units are taken, the link has max(1, n - u) / n of its capacity.
+///
 /// Structure of arrays, immutable once finished; may be shared by any number of engines.
 class TransferGraph {
  public:
@@ -85,6 +89,12 @@ class TransferGraph {
   void add_edge(TransferId source, TransferId target, std::int32_t lag = 0);
   /// `target` waits for an event that never happens (an unmatched receive): the engine reports it.
   void add_unsatisfiable_dependency(TransferId target);
+  /// Declares that a link consists of `units` >= 1 equal units. Routes over it must cross no other
+  /// link.
+  void set_link_units(std::int32_t link, std::int32_t units);
+  /// Each firing of `node` takes `units` of the link when it is done; if `units` is negative, it
+  /// gives them back. Graphs with holds have no background.
+  void add_hold(TransferId node, std::int32_t link, std::int32_t units);
   /// Sorts the edges into rows; nothing may be added afterwards. Throws std::logic_error on misuse.
   void finish();
   /// A finished copy in which no node fires more than `repeat` times: the first tiles of a
@@ -187,6 +197,20 @@ class TransferGraph {
   /// Number of incoming edges, unsatisfiable ones included.
   [[nodiscard]] std::int32_t dependencies(TransferId id) const { return dependencies_[at(id)]; }
   [[nodiscard]] std::span<const double> link_capacities_Bps() const { return link_capacity_Bps_; }
+  struct Hold {
+    std::int32_t link;
+    std::int32_t units;
+  };
+  /// True if some node takes units of a link.
+  [[nodiscard]] bool holding() const { return !holds_.empty(); }
+  /// Units that a firing of the node takes or gives back when it is done.
+  [[nodiscard]] std::span<const Hold> holds(TransferId id) const {
+    if (!holding()) return {};
+    const auto begin = hold_offset_[at(id)];
+    return {holds_.data() + begin, hold_offset_[at(id) + 1] - begin};
+  }
+  /// Capacity of a link while `taken` of its units are taken, B/s.
+  [[nodiscard]] double capacity_left_Bps(std::int32_t link, std::int32_t taken) const;
   /// True if the other graph has the same links, routes and choices.
   [[nodiscard]] bool same_network(const TransferGraph& other) const;
 
@@ -199,6 +223,7 @@ class TransferGraph {
   void check_ways() const;
   void raise_latencies();
   void append_background(const TransferGraph& background);
+  void sort_holds();
   void check_background() const;
 
   std::vector<double> bytes_;
@@ -220,6 +245,10 @@ class TransferGraph {
   std::vector<TransferId> edge_sources_;   ///< used only while building
   std::vector<std::int32_t> route_table_;  ///< open addressing, -1 is free; only while building
   std::vector<double> link_capacity_Bps_;
+  std::vector<std::int32_t> link_units_;    ///< by link; 0 or missing: not divided
+  std::vector<std::uint32_t> hold_offset_;  ///< by node, after finish; empty if nothing is held
+  std::vector<Hold> holds_;
+  std::vector<TransferId> hold_nodes_;  ///< used only while building
   std::int64_t firings_ = 0;
   std::int64_t flow_firings_ = 0;
   TransferId first_background_ = -1;  ///< -1: none

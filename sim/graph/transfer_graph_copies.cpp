@@ -47,6 +47,9 @@ TransferGraph TransferGraph::with_costs(Costs costs) const {
   copy.edge_offset_ = edge_offset_;
   copy.edges_ = edges_;
   copy.folded_ = folded_;
+  copy.link_units_ = link_units_;
+  copy.hold_offset_ = hold_offset_;
+  copy.holds_ = holds_;
   for (std::size_t node = 0; node < nodes; ++node) {
     const std::int32_t repeat = copy.repeat_[node];
     copy.firings_ += repeat;

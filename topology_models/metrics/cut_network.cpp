@@ -94,10 +94,11 @@ Computed<std::int64_t> CutNetwork::unit_Bps(const Fabric& fabric) {
 CutNetwork::CutNetwork(const Fabric& fabric, std::int64_t unit_Bps) : gpus_(fabric.ranks()) {
   // GPUs by rank, then the other nodes.
   const std::size_t count = fabric.nodes().size();
-  std::vector<int> number(count);
+  std::vector<int> number(count, -1);
+  for (int rank = 0; rank < gpus_; ++rank) number[at(fabric.gpu(rank))] = rank;
   int next = gpus_;
-  for (int rank = 0, node = 0; at(node) < count; ++node) {
-    number[at(node)] = fabric.nodes()[at(node)].kind == NodeKind::Gpu ? rank++ : next++;
+  for (int& node : number) {
+    if (node < 0) node = next++;
   }
   Folding folding(count);
   const std::vector<char> avoided = avoided_nodes(fabric);

@@ -45,14 +45,14 @@ struct JobOp {
 /// Ranks that communicate with each other, in the order of their indices in the group.
 struct ProcessGroup {
   std::int32_t communicator = 0;    ///< index into JobGraph::communicators
-  std::vector<std::int32_t> ranks;  ///< ranks of the job, each at most once; at least one
+  std::vector<std::int32_t> ranks{};  ///< ranks of the job, each at most once; at least one
 
   friend bool operator==(const ProcessGroup&, const ProcessGroup&) = default;
 };
 
 /// A kind of process group: the groups of one parallelism ("tp", "dp"), which share a tuner.
 struct Communicator {
-  std::string name;
+  std::string name{};
   /// Tuner ("nccl-default:2.18", "dispatch:FILE") or configuration ("ring/LL128/8") of its calls;
   /// empty: that of the job.
   std::string tuner{};
@@ -62,10 +62,10 @@ struct Communicator {
 
 /// Operations of a rank, or of all ranks that do the same.
 struct RankProgram {
-  std::vector<JobOp> ops;
+  std::vector<JobOp> ops{};
   /// ops[i] starts when the operations deps[dep_begin[i]] .. deps[dep_begin[i + 1] - 1] are done.
   std::vector<std::uint32_t> dep_begin{0};
-  std::vector<std::int32_t> deps;  ///< indices into ops
+  std::vector<std::int32_t> deps{};  ///< indices into ops
   std::string file{};              ///< file that it was read from; empty: none
 
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(ops.size()); }
@@ -83,15 +83,15 @@ struct RankProgram {
 /// as in NCCL. The k-th Send of a rank to another in a group with a tag matches the other's k-th
 /// Recv from it with that tag.
 struct JobGraph {
-  std::string name;
+  std::string name{};
   std::int32_t ranks = 0;
-  std::vector<Communicator> communicators;
-  std::vector<ProcessGroup> groups;
-  std::vector<RankProgram> programs;
-  std::vector<std::int32_t> program_of;              ///< by rank: index into programs
-  std::vector<std::vector<std::int32_t>> groups_of;  ///< by rank, by JobOp::communicator: group
-  std::vector<std::string> streams;
-  std::vector<std::string> names;  ///< names of operations
+  std::vector<Communicator> communicators{};
+  std::vector<ProcessGroup> groups{};
+  std::vector<RankProgram> programs{};
+  std::vector<std::int32_t> program_of{};              ///< by rank: index into programs
+  std::vector<std::vector<std::int32_t>> groups_of{};  ///< by rank, by JobOp::communicator: group
+  std::vector<std::string> streams{};
+  std::vector<std::string> names{};  ///< names of operations
   /// "line" or "node": meaning of JobOp::origin in messages.
   std::string origin_word = "line";
 

@@ -1,11 +1,11 @@
-#include "workloads/readers/chakra_reader.hpp"
+#include "workloads/readers/traces/chakra_reader.hpp"
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
 #include "workloads/readers/chakra_writer.hpp"
-#include "workloads/readers/trace_reader.hpp"
+#include "workloads/readers/traces/trace_reader.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

@@ -1,4 +1,4 @@
-#include "workloads/readers/kineto_reader.hpp"
+#include "workloads/readers/traces/kineto_reader.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -6,7 +6,7 @@
 #include "support/contains.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
-#include "workloads/readers/kineto_groups.hpp"
+#include "workloads/readers/traces/kineto_groups.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;

@@ -1,4 +1,4 @@
-#include "workloads/readers/trace_reader.hpp"
+#include "workloads/readers/traces/trace_reader.hpp"
 
 #include <zlib.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/readers/protobuf_fields.hpp"
+#include "workloads/readers/traces/protobuf_fields.hpp"
 
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>

@@ -1,4 +1,4 @@
-#include "workloads/readers/chakra_reader.hpp"
+#include "workloads/readers/traces/chakra_reader.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "core/files/text_file.hpp"
-#include "workloads/readers/chakra_order.hpp"
-#include "workloads/readers/trace_reader.hpp"
+#include "workloads/readers/traces/chakra_order.hpp"
+#include "workloads/readers/traces/trace_reader.hpp"
 
 namespace cclgym {
 

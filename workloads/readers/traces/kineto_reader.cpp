@@ -1,4 +1,4 @@
-#include "workloads/readers/kineto_reader.hpp"
+#include "workloads/readers/traces/kineto_reader.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
-#include "workloads/readers/kineto_groups.hpp"
-#include "workloads/readers/kineto_rank.hpp"
-#include "workloads/readers/trace_reader.hpp"
+#include "workloads/readers/traces/kineto_groups.hpp"
+#include "workloads/readers/traces/kineto_rank.hpp"
+#include "workloads/readers/traces/trace_reader.hpp"
 
 namespace cclgym {
 

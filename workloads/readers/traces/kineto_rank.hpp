@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "workloads/readers/kineto_events.hpp"
+#include "workloads/readers/traces/kineto_events.hpp"
 
 namespace cclgym {
 

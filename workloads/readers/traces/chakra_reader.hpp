@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "workloads/graph/job_graph.hpp"
-#include "workloads/readers/chakra_node.hpp"
+#include "workloads/readers/traces/chakra_node.hpp"
 
 namespace cclgym {
 

@@ -1,4 +1,4 @@
-#include "workloads/readers/chakra_order.hpp"
+#include "workloads/readers/traces/chakra_order.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

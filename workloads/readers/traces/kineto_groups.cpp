@@ -1,4 +1,4 @@
-#include "workloads/readers/kineto_groups.hpp"
+#include "workloads/readers/traces/kineto_groups.hpp"
 
 #include <cstddef>
 

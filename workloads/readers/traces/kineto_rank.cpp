@@ -1,4 +1,4 @@
-#include "workloads/readers/kineto_rank.hpp"
+#include "workloads/readers/traces/kineto_rank.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/index.hpp"
-#include "workloads/readers/trace_reader.hpp"
+#include "workloads/readers/traces/trace_reader.hpp"
 
 namespace cclgym {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/index.hpp"
-#include "workloads/readers/chakra_node.hpp"
+#include "workloads/readers/traces/chakra_node.hpp"
 
 namespace cclgym {
 

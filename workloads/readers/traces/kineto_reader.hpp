@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "workloads/graph/job_graph.hpp"
-#include "workloads/readers/kineto_events.hpp"
+#include "workloads/readers/traces/kineto_events.hpp"
 
 namespace cclgym {
 

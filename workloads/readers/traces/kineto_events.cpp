@@ -1,4 +1,4 @@
-#include "workloads/readers/kineto_events.hpp"
+#include "workloads/readers/traces/kineto_events.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/index.hpp"
-#include "workloads/readers/trace_reader.hpp"
+#include "workloads/readers/traces/trace_reader.hpp"
 
 namespace cclgym {
 

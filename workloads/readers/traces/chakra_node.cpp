@@ -1,4 +1,4 @@
-#include "workloads/readers/chakra_node.hpp"
+#include "workloads/readers/traces/chakra_node.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,8 +10,8 @@
 
 #include "core/error.hpp"
 #include "core/index.hpp"
-#include "workloads/readers/protobuf_fields.hpp"
-#include "workloads/readers/trace_reader.hpp"
+#include "workloads/readers/traces/protobuf_fields.hpp"
+#include "workloads/readers/traces/trace_reader.hpp"
 
 namespace cclgym {
 

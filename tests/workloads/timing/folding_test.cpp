@@ -1,0 +1,96 @@
+// Folded jobs: the same dates as with every rank on its own.
+#include "support/catch.hpp"
+#include "workloads/timing/job_fixtures.hpp"
+
+using namespace cclgym;
+using namespace cclgym::test;
+
+namespace {
+
+// Tensor-parallel groups of `tp` neighbours, `pp` stages, data parallelism over the rest; every
+// stage has its own program. Ranks: tp fastest, then dp, then pp.
+JobGraph three_dimensions(int tp, int dp, int pp, int batches) {
+  const int ranks = tp * dp * pp;
+  JobGraph job{.name = "3d", .ranks = ranks};
+  job.communicators = {{"tp"}, {"dp"}, {"pp"}};
+  job.streams = {"compute", "dp", "send", "receive"};
+  job.names = {""};
+  job.groups_of.assign(at(ranks), {-1, -1, -1});
+  const auto rank_at = [&](int t, int d, int p) { return t + tp * (d + dp * p); };
+  const auto add = [&](int communicator, const std::vector<int>& members) {
+    for (const int rank : members) {
+      job.groups_of[at(rank)][at(communicator)] = static_cast<std::int32_t>(job.groups.size());
+    }
+    job.groups.push_back({communicator, {members.begin(), members.end()}});
+  };
+  for (int p = 0; p < pp; ++p) {
+    for (int d = 0; d < dp; ++d) {
+      std::vector<int> members;
+      for (int t = 0; t < tp; ++t) members.push_back(rank_at(t, d, p));
+      add(0, members);
+    }
+    for (int t = 0; t < tp; ++t) {
+      std::vector<int> members;
+      for (int d = 0; d < dp; ++d) members.push_back(rank_at(t, d, p));
+      add(1, members);
+    }
+  }
+  for (int d = 0; d < dp; ++d) {
+    for (int t = 0; t < tp; ++t) {
+      std::vector<int> members;
+      for (int p = 0; p < pp; ++p) members.push_back(rank_at(t, d, p));
+      add(2, members);
+    }
+  }
+  for (int p = 0; p < pp; ++p) {
+    RankProgram program;
+    for (int batch = 0; batch < batches; ++batch) {
+      std::vector<std::int32_t> needs;
+      if (p > 0) needs.push_back(program.add(message_on(JobOpKind::Recv, p - 1, 8 << 20, 3, 2)));
+      program.add({.flop = 4e11, .memory_bytes = 1e9}, needs);
+      const auto called = program.add(call_on(CollectiveKind::AllReduce, 16 << 20, 0, 0));
+      if (p + 1 < pp) {
+        program.add(message_on(JobOpKind::Send, p + 1, 8 << 20, 2, 2), {called});
+      }
+      if (batch % 2 == 1) {
+        program.add(call_on(CollectiveKind::AllReduce, 64 << 20, 1, 1), {called});
+      }
+    }
+    job.programs.push_back(program);
+    for (int rank = 0; rank < ranks; ++rank) {
+      if (rank / (tp * dp) == p) job.program_of.push_back(p);
+    }
+  }
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("a folded job has the dates of the job with all its ranks", "[workloads][folding]") {
+  for (const auto& [tp, dp, pp] : {std::tuple{8, 4, 2}, std::tuple{4, 4, 2}, std::tuple{2, 4, 4},
+                                   std::tuple{1, 8, 4}, std::tuple{8, 1, 4}}) {
+    for (const std::string tuner : {"nccl-default:2.18", "ring/Simple/4", "tree/LL128/2"}) {
+      const JobGraph job = three_dimensions(tp, dp, pp, 4);
+      const auto fabric = fabric_of("ndv4", (job.ranks + 7) / 8 * 8);
+      JobSettings settings{.engine = "flow", .detail = JobDetail::Calls};
+      settings.tuners.job = tuner;
+      const CostModel model = shipped_cost_model("a100");
+      const JobRecord all = simulate_job(job, fabric, model, settings);
+      settings.fold = true;
+      const JobRecord folded = simulate_job(job, fabric, model, settings);
+      CAPTURE(tp, dp, pp, tuner, folded.lowered.classes.count());
+      CHECK(folded.lowered.classes.folded());
+      CHECK(same_date(all.step_time_s, folded.step_time_s));
+      CHECK(all.calls == folded.calls);
+      bool same = true;
+      for (std::int32_t rank = 0; rank < job.ranks; ++rank) {
+        const auto actor = at(folded.lowered.classes.class_of[at(rank)]);
+        for (std::int32_t op = 0; op < job.program(rank).size(); ++op) {
+          same = same && same_date(all.end_s[all.lowered.first_op[at(rank)] + at(op)],
+                                   folded.end_s[folded.lowered.first_op[actor] + at(op)]);
+        }
+      }
+      CHECK(same);
+    }
+  }
+}

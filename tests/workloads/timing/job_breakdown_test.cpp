@@ -1,0 +1,82 @@
+#include "workloads/timing/job_breakdown.hpp"
+
+#include "support/catch.hpp"
+#include "workloads/timing/job_fixtures.hpp"
+
+using namespace cclgym;
+using namespace cclgym::test;
+
+namespace {
+
+constexpr std::uint64_t kBytes = std::uint64_t{1} << 24;
+
+}  // namespace
+
+TEST_CASE("the parts of a rank's time add up to the step", "[workloads][breakdown]") {
+  const auto fabric = fabric_of("ring", 4);
+  JobGraph job = empty_job(4);
+  job.streams = {"compute", "comm"};
+  for (int rank = 0; rank < 4; ++rank) {
+    RankProgram& program = job.programs[at(rank)];
+    // Rank 3 is late by 2 ms.
+    const auto first = program.add(compute_for(rank == 3 ? 3e-3 : 1e-3));
+    const auto call = program.add(call_on(CollectiveKind::AllReduce, kBytes, 1), {first});
+    program.add(compute_for(0.5e-3), {first});
+    program.add(compute_for(1e-3), {call});
+  }
+  const JobRecord record =
+      simulate_job(job, fabric, shipped_cost_model("hockney"),
+                   {.detail = JobDetail::Calls, .tuners = {.job = "ring/Simple/1"}});
+  const JobBreakdown found = break_down(job, record);
+  for (const RankTime& time : found.actors) {
+    CHECK(same_date(time.compute_s + time.overlap_s + time.exposed_s + time.idle_s,
+                    record.step_time_s));
+    CHECK(time.idle_s == Approx(0).margin(1e-12));
+    CHECK(same_date(time.overlap_s, 0.5e-3));
+  }
+  // The call runs from 3 ms on; rank 0 has waited for it since 1 ms, half a millisecond of which it
+  // computed.
+  const double call_s = record.step_time_s - 4e-3;
+  CHECK(same_date(found.actors[0].compute_s, 2e-3));
+  CHECK(same_date(found.actors[0].exposed_s, call_s + 2e-3 - 0.5e-3));
+  CHECK(same_date(found.actors[3].exposed_s, call_s - 0.5e-3));
+  REQUIRE(found.calls.size() == 1);
+  CHECK(found.calls[0].calls == 1);
+  CHECK(found.calls[0].ranks == 4);
+  CHECK(same_date(found.calls[0].time_s, call_s));
+  CHECK(same_date(found.calls[0].wait_s, 1.5e-3));
+  CHECK(same_date(found.calls[0].total_s, call_s + 2e-3));
+  // The path: the late rank's computation, the call, any rank's last computation.
+  REQUIRE(found.path.size() == 3);
+  CHECK(found.path[0].actor == 3);
+  CHECK(same_date(found.path_compute_s, 4e-3));
+  CHECK(same_date(found.path_communicator_s[0], call_s));
+  for (std::size_t i = 1; i < found.path.size(); ++i) {
+    CHECK(same_date(found.path[i].start_s, found.path[i - 1].end_s));
+  }
+  CHECK(same_date(found.path.back().end_s, record.step_time_s));
+}
+
+TEST_CASE("bytes on links over time add up to all bytes", "[workloads][breakdown]") {
+  const auto fabric = fabric_of("ring", 4);
+  JobGraph job = empty_job(4);
+  for (RankProgram& program : job.programs) {
+    program.add(compute_for(1e-3));
+    program.add(call_on(CollectiveKind::AllGather, kBytes, 0));
+  }
+  const JobRecord record = simulate_job(job, fabric, shipped_cost_model("hockney"),
+                                        {.tuners = {.job = "ring/Simple/1"}, .intervals = 50});
+  const LinkSeries& series = record.series;
+  double total = 0;
+  for (std::size_t link = 0; link < fabric->links().size(); ++link) {
+    total += series.bytes[link];
+    double integral = 0;
+    for (const double use : series.use[link]) {
+      CHECK(use <= 1 + 1e-6);
+      integral += use * series.interval_s * series.capacity_Bps[link];
+    }
+    CHECK(integral == Approx(series.bytes[link]).epsilon(1e-6));
+  }
+  // Each rank's part crosses three links.
+  CHECK(total == Approx(3.0 * kBytes));
+}

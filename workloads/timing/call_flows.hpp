@@ -1,0 +1,68 @@
+// A call as one flow over all its links, with the time that it takes alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "workloads/timing/group_views.hpp"
+
+namespace cclgym {
+
+/// Load of a call on a link: the link carries `load` times the call's rate.
+struct CallLoad {
+  std::int32_t link = -1;
+  std::int32_t load = 1;
+  friend auto operator<=>(const CallLoad&, const CallLoad&) = default;
+};
+
+/// Shape of a call, without the links of one communicator.
+struct CallFlow {
+  double time_s = 0;        ///< time of the call alone on an idle machine, s
+  double latency_s = 0;     ///< part that does not depend on the size, at most time_s
+  double bytes = 0;         ///< wire bytes of one unit of load, B
+  double rate_cap_Bps = 0;  ///< bytes / (time_s - latency_s)
+  /// Bytes through a GPU's memory in units of load, averaged over the ranks and rounded up.
+  std::int32_t memory_load = 0;
+  NicUse nic = NicUse::Fabric;
+  std::int32_t sms = 0;  ///< SMs that its thread blocks take on the busiest rank
+  /// Messages between two ranks on one channel.
+  struct Connection {
+    std::int32_t source = 0;  ///< rank of the communicator
+    std::int32_t target = 0;
+    std::int32_t channel = 0;
+    double units = 0;  ///< their wire bytes in units of load
+  };
+  std::vector<Connection> connections;
+};
+
+/// SMs of a GPU that a program's thread blocks take at once; 0 if the cost model has no SMs.
+[[nodiscard]] std::int32_t sms_of(const ProgramOutline& outline, const CostModel& model,
+                                  const Config& config, int rank);
+
+/// Loads in whole units; links with less than half a unit are left out.
+[[nodiscard]] std::vector<CallLoad> rounded_loads(const std::map<std::int32_t, double>& units);
+
+/// Makes call flows, each once.
+class CallFlows {
+ public:
+  explicit CallFlows(GroupViews& views) : views_(views) {}
+
+  /// Flow of a call. Simulates the call twice: with its size, and with the smallest one, for the
+  /// part of its time that does not depend on the size.
+  [[nodiscard]] const CallFlow& of(const PlannedCall& planned);
+  /// Loads of the call on the links of its communicator, by link.
+  [[nodiscard]] const std::vector<CallLoad>& loads(const PlannedCall& planned);
+  [[nodiscard]] std::int64_t simulations() const { return simulations_; }
+
+ private:
+  [[nodiscard]] CallFlow make(const PlannedCall& planned);
+  [[nodiscard]] std::vector<CallLoad> loads_on(const PlannedCall& planned, const CallFlow& flow);
+  GroupViews& views_;
+  std::map<const PlannedCall*, CallFlow> flows_;
+  std::map<const PlannedCall*, std::vector<CallLoad>> loads_;
+  std::int64_t simulations_ = 0;
+};
+
+}  // namespace cclgym

@@ -1,0 +1,158 @@
+#include "workloads/timing/group_views.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+#include "core/split.hpp"
+#include "sim/call/config_options.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// Always the same program, protocol and channels, where they can carry out the call.
+class OneConfiguration final : public Tuner {
+ public:
+  OneConfiguration(Config config, AlgorithmLibrary library)
+      : config_(std::move(config)), library_(std::move(library)) {}
+  [[nodiscard]] Config choose(const Call& /*call*/) const override { return config_; }
+  [[nodiscard]] bool chooses_for(CollectiveKind collective) const override {
+    return supports(library_.at(config_.algorithm), collective);
+  }
+  [[nodiscard]] AlgorithmLibrary algorithms() const override { return library_; }
+  [[nodiscard]] std::string description() const override { return "one configuration"; }
+
+ private:
+  Config config_;
+  AlgorithmLibrary library_;
+};
+
+// Reads "ring/LL128/8".
+std::unique_ptr<const Tuner> one_configuration(const std::string& text, const CostModel& model) {
+  const SourceLocation where{.file = "tuner " + text};
+  AlgorithmLibrary library = AlgorithmLibrary::shipped();
+  // Names that spell their parameters ("hierarchical:8x4:ring+bruck") contain no slash.
+  const std::vector<std::string_view> parts = split(text, '/');
+  if (parts.empty() || parts.size() > 3) {
+    throw UserError(fmt::format(
+        "found {}; expected a tuner (cclgym list tuners) or ALGORITHM[/PROTOCOL[/CHANNELS]]",
+        quoted(text)));
+  }
+  Config config{.algorithm = std::string(parts[0])};
+  library.add_spelled(config.algorithm, where);
+  (void)library.at(config.algorithm);
+  if (parts.size() > 1) config.protocol = read_protocol(parts[1], where);
+  if (parts.size() > 2) {
+    config.channels = static_cast<int>(read_integer(parts[2], config_option("channels"), where));
+  }
+  return std::make_unique<OneConfiguration>(
+      with_tiles(model, std::move(config), std::nullopt, std::nullopt), std::move(library));
+}
+
+}  // namespace
+
+GroupViews::GroupViews(std::shared_ptr<const Fabric> fabric, CostModel model, const JobGraph& job,
+                       JobTuners tuners)
+    : fabric_(std::move(fabric)), model_(std::move(model)), otherwise_(tuners.job) {
+  // Bursts depend on how long a link was idle before the call.
+  model_.network_burst_bytes = 0;
+  std::vector<std::string> names;
+  for (const Communicator& communicator : job.communicators) {
+    names.push_back(communicator.name);
+    const auto own = tuners.communicator.find(communicator.name);
+    choices_.push_back(own != tuners.communicator.end() ? own->second
+                       : communicator.tuner.empty()     ? tuners.job
+                                                        : communicator.tuner);
+  }
+  for (const auto& [name, choice] : tuners.communicator) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw UserError(unknown_name_message("communicator", name, names));
+    }
+  }
+  for (int rank = 0; rank < fabric_->ranks(); ++rank) all_.push_back(rank);
+}
+
+GroupViews::~GroupViews() = default;
+
+std::shared_ptr<const Fabric> GroupViews::bound_fabric(NicUse use) {
+  if (use == NicUse::Fabric) return fabric_;
+  return of({all_.begin(), all_.end()}).simulator->fabric_for(use);
+}
+
+GroupView& GroupViews::of(const std::vector<std::int32_t>& ranks) {
+  std::unique_ptr<GroupView>& view = views_[ranks];
+  if (!view) {
+    view = std::make_unique<GroupView>();
+    const std::vector<int> members(ranks.begin(), ranks.end());
+    view->ranks = ranks;
+    view->fabric = members == all_ ? fabric_ : fabric_->with_ranks(members);
+    view->simulator = std::make_unique<Simulator>(view->fabric, model_, "flow");
+  }
+  return *view;
+}
+
+const Tuner& GroupViews::tuner(GroupView& view, const std::string& choice) {
+  std::unique_ptr<const Tuner>& known = view.tuners[choice];
+  if (!known) {
+    if (is_tuner(choice)) {
+      TunerSite site;
+      site.fabric = view.fabric;
+      site.cost_model = model_;
+      site.where.file = "tuner";
+      known = make_tuner(choice, site);
+    } else {
+      known = one_configuration(choice, model_);
+    }
+    if (!is_tuner(choice) || brings_programs(choice)) {
+      view.simulator->add_algorithms(known->algorithms());
+    }
+  }
+  return *known;
+}
+
+Config GroupViews::chosen(GroupView& view, const std::string& choice, const Call& call) {
+  for (const std::string& name : {choice, otherwise_, std::string(kDefaultJobTuner)}) {
+    const Tuner& own = tuner(view, name);
+    if (!own.chooses_for(call.collective)) continue;
+    Config config = own.choose(call);
+    const std::string reason =
+        check_config(view.simulator->algorithms(), call, config, view.fabric->ranks());
+    if (reason.empty()) return config;
+    // A named configuration may not fit every size and group; the next choice serves the rest.
+    if (is_tuner(name)) throw UserError(reason);
+  }
+  return with_tiles(model_, {.algorithm = "naive"}, std::nullopt, std::nullopt);
+}
+
+const PlannedCall& GroupViews::planned(GroupView& view, const std::string& choice,
+                                       const Call& call) {
+  const auto [found, fresh] =
+      planned_.try_emplace({&view, choice, call.collective, call.bytes, call.root});
+  if (fresh) {
+    try {
+      found->second = {&view, call, chosen(view, choice, call)};
+    } catch (...) {
+      planned_.erase(found);
+      throw;
+    }
+  }
+  return found->second;
+}
+
+const PlannedCall& GroupViews::collective(const JobOp& op, const ProcessGroup& group) {
+  const int ranks = static_cast<int>(group.ranks.size());
+  return planned(of(group.ranks), choice_of(group.communicator),
+                 {.collective = op.collective,
+                  .bytes = fitting_bytes(op.collective, op.bytes, ranks),
+                  .root = op.root});
+}
+
+const PlannedCall& GroupViews::message(const JobOp& op, std::int32_t communicator,
+                                       std::int32_t from, std::int32_t to) {
+  return planned(of({from, to}), choice_of(communicator),
+                 {.collective = CollectiveKind::AllToNext,
+                  .bytes = fitting_bytes(CollectiveKind::AllToNext, op.bytes, 2)});
+}
+
+}  // namespace cclgym

@@ -1,0 +1,90 @@
+// Communicators of a job: the fabric as each process group sees it, and the choice of its calls.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/simulator.hpp"
+#include "sim/tuners/tuner.hpp"
+#include "workloads/graph/job_graph.hpp"
+
+namespace cclgym {
+
+/// Tuner of calls that no other tuner is named for, and of those that a named configuration cannot
+/// carry out (sends and receives, for a ring).
+inline constexpr const char* kDefaultJobTuner = "nccl-default:2.18";
+
+/// Choices of a job's communicators. A choice is the name of a tuner ("nccl-default:2.18",
+/// "dispatch:FILE", "pccl:FILE", "synth:KIND"), or a configuration
+/// "ALGORITHM[/PROTOCOL[/CHANNELS]]" ("ring/LL128/8"; Simple and one channel by default).
+struct JobTuners {
+  std::string job = kDefaultJobTuner;  ///< choice of all communicators without their own
+  std::map<std::string, std::string> communicator{};  ///< by name of the communicator
+};
+
+/// A communicator: a process group, or the two ends of a message.
+struct GroupView {
+  std::vector<std::int32_t> ranks;       ///< ranks of the job
+  std::shared_ptr<const Fabric> fabric;  ///< with the group's ranks, in its order
+  std::unique_ptr<Simulator> simulator;  ///< with engine flow
+  std::map<std::string, std::unique_ptr<const Tuner>> tuners;  ///< by choice
+};
+
+/// Call of a group with the configuration that its tuner chose.
+struct PlannedCall {
+  GroupView* view = nullptr;
+  Call call;
+  Config config;
+};
+
+/// Makes communicators and chooses configurations; remembers both. Not thread-safe.
+class GroupViews {
+ public:
+  /// Throws UserError if a tuner is named for a communicator that the job does not have.
+  GroupViews(std::shared_ptr<const Fabric> fabric, CostModel model, const JobGraph& job,
+             JobTuners tuners);
+  ~GroupViews();
+
+  /// The fabric of all ranks.
+  [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
+  /// The fabric of all ranks with the NICs that a program uses.
+  [[nodiscard]] std::shared_ptr<const Fabric> bound_fabric(NicUse use);
+  [[nodiscard]] const CostModel& cost_model() const { return model_; }
+  [[nodiscard]] GroupView& of(const std::vector<std::int32_t>& ranks);
+  /// Call of a collective of a group of at least two ranks; its size is rounded up to a valid one.
+  /// Throws UserError, with the operation in the message, if its tuner has no configuration for it.
+  [[nodiscard]] const PlannedCall& collective(const JobOp& op, const ProcessGroup& group);
+  /// Call that carries a message from one rank to another: AllToNext on these two.
+  [[nodiscard]] const PlannedCall& message(const JobOp& op, std::int32_t communicator,
+                                           std::int32_t from, std::int32_t to);
+  /// Choice of a communicator: its own, or that of the job.
+  [[nodiscard]] const std::string& choice_of(std::int32_t communicator) const {
+    return choices_[at(communicator)];
+  }
+
+ private:
+  [[nodiscard]] Config chosen(GroupView& view, const std::string& choice, const Call& call);
+  [[nodiscard]] const Tuner& tuner(GroupView& view, const std::string& choice);
+
+  std::shared_ptr<const Fabric> fabric_;
+  CostModel model_;
+  std::vector<std::string> choices_;  ///< by communicator
+  std::string otherwise_;             ///< choice where another has no configuration
+  std::vector<int> all_;
+  std::map<std::vector<std::int32_t>, std::unique_ptr<GroupView>> views_;
+  struct CallKey {
+    const GroupView* view;
+    std::string choice;
+    CollectiveKind collective;
+    std::uint64_t bytes;
+    int root;
+    auto operator<=>(const CallKey&) const = default;
+  };
+  [[nodiscard]] const PlannedCall& planned(GroupView& view, const std::string& choice,
+                                           const Call& call);
+  std::map<CallKey, PlannedCall> planned_;
+};
+
+}  // namespace cclgym

@@ -1,0 +1,61 @@
+// Where the time of a job's step goes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/timing/job_simulator.hpp"
+
+namespace cclgym {
+
+/// Time of one rank, s. The four parts add up to the step time.
+struct RankTime {
+  double compute_s = 0;  ///< at least one computation, but no communication
+  double overlap_s = 0;  ///< computation and communication
+  double exposed_s = 0;  ///< communication, but no computation; waiting for other ranks included
+  double idle_s = 0;     ///< neither
+};
+
+/// All calls of one communicator with the same collective, size and configuration.
+struct CallSummary {
+  std::int32_t communicator = 0;  ///< index into JobGraph::communicators
+  /// AllToNext stands for messages between two ranks.
+  CollectiveKind collective = CollectiveKind::AllReduce;
+  bool message = false;
+  std::uint64_t bytes = 0;  ///< as simulated
+  int ranks = 0;            ///< of the communicator
+  Config config{};
+  std::int64_t calls = 0;  ///< on one actor per class of ranks: how often a rank makes it, at most
+  /// Mean time from the date at which the last rank reached the call until it was done, s.
+  double time_s = 0;
+  /// Mean time for which a rank waits for the last one, s.
+  double wait_s = 0;
+  /// Sum over the calls of the busiest rank, s: in progress, waiting included.
+  double total_s = 0;
+};
+
+/// Part of the chain of operations that determines the step time.
+struct PathSegment {
+  std::size_t actor = 0;
+  std::int32_t op = 0;
+  double start_s = 0;
+  double end_s = 0;
+};
+
+struct JobBreakdown {
+  std::vector<RankTime> actors;  ///< by actor
+  RankTime mean{};               ///< over all ranks of the job
+  std::vector<CallSummary> calls;
+  /// From the first operation to the last; each starts when the previous one is done.
+  std::vector<PathSegment> path;
+  double path_compute_s = 0;
+  std::vector<double> path_communicator_s;  ///< by JobGraph::communicators
+};
+
+[[nodiscard]] JobBreakdown break_down(const JobGraph& job, const JobRecord& record);
+
+/// "ring LL128, 8 channels" for tables.
+[[nodiscard]] std::string config_label(const Config& config);
+
+}  // namespace cclgym
