@@ -301,7 +301,7 @@ TEST_CASE("damaged Chakra files are refused with the byte", "[workloads][readers
                  "field 2 has 5 bytes, but its message ends after 0"));
   CHECK(contains(refusal(chakra_header() + "\x01\x0b"), "field 1 has wire type 3"));
   CHECK(contains(refusal(chakra_header() + std::string("\x01\x00", 2)),
-                 "byte 8: found no field of a protobuf message"));
+                 "byte 9: found no field of a protobuf message"));
   CHECK(contains(thrown([&] { return read_chakra_node_stream(good, "t.et", 1); }),
                  "the traces of the job have more than"));
 }
