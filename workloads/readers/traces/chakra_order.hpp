@@ -22,9 +22,9 @@ struct ChakraOrder {
   }
 };
 
-/// Of the nodes whose dependencies are done, the one with the smallest id is next, as in ASTRA-sim
-/// (workload/Workload.cc, issue_dep_free_nodes). Throws UserError located in the trace's file on
-/// an id that occurs twice, a dependency on a node that does not exist, and a cycle.
+/// The next node is the one with the smallest id of those whose dependencies are done, as in
+/// ASTRA-sim (workload/Workload.cc, issue_dep_free_nodes). Throws UserError located in the trace's
+/// file on an id that occurs twice, a dependency on a node that does not exist, and a cycle.
 [[nodiscard]] ChakraOrder order_nodes(const ChakraTrace& trace);
 
 }  // namespace cclgym

@@ -381,9 +381,9 @@ class Handler {
   TextTable texts_;
   int depth_ = 0;
   Key section_ = Key::Other;    // key of the outermost object
-  Key info_key_ = Key::Other;   // of distributedInfo
-  Key event_key_ = Key::Other;  // of an event
-  Key inner_key_ = Key::Other;  // of an event's args, or of an entry of pg_config
+  Key info_key_ = Key::Other;   // key in distributedInfo
+  Key event_key_ = Key::Other;  // key in an event
+  Key inner_key_ = Key::Other;  // key in an event's args, or in an entry of pg_config
   bool is_object_ = false;
   bool has_events_ = false;
   bool in_event_ = false;

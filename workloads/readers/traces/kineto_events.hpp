@@ -31,7 +31,7 @@ struct KinetoOp {
   std::int64_t stream = 0;
   std::int64_t device = 0;
   std::int64_t correlation =
-      0;                   ///< of the call that launched it; increases with the calls; 0: none
+      0;  ///< number of the call that launched it; increases with the calls; 0: none
   std::int64_t event = 0;  ///< its number in the trace, from 1
   std::int32_t name = 0;   ///< index into KinetoTrace::texts
   std::int32_t call = -1;  ///< index into KinetoTrace::calls; -1: no arguments of NCCL
@@ -40,9 +40,9 @@ struct KinetoOp {
 /// cudaStreamWaitEvent, as the profiler reports it with option enable_cuda_sync_events.
 struct KinetoWait {
   std::int64_t stream = 0;
-  std::int64_t correlation = 0;  ///< of the wait
+  std::int64_t correlation = 0;  ///< number of the waiting call
   std::int64_t wait_on_stream = 0;
-  std::int64_t record_correlation = 0;  ///< of the cudaEventRecord on that stream
+  std::int64_t record_correlation = 0;  ///< number of the cudaEventRecord on that stream
 };
 
 struct KinetoStep {

@@ -16,7 +16,7 @@ struct ProtobufField {
   WireType type = WireType::Varint;
   std::uint64_t value = 0;   ///< Varint, Fixed64, Fixed32
   std::string_view bytes{};  ///< Bytes: strings, messages, packed numbers
-  std::size_t offset = 0;    ///< of the field's value in the file, bytes
+  std::size_t offset = 0;    ///< place of the value in the file, bytes
 };
 
 /// Bytes of one message, which outlive the reader, in the order of its fields.

@@ -13,7 +13,7 @@ namespace cclgym {
 namespace {
 
 // Bytes that zlib gets or gives at once.
-constexpr std::size_t kInflatePiece = std::size_t{1} << 20;
+constexpr std::size_t kInflatePiece = std::size_t{1} << 16;
 
 bool is_gzip(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
