@@ -244,13 +244,15 @@ void replicate(KinetoBuild& build, std::int32_t source, const std::vector<bool>&
                     "ranks have other peers; expected traces of all {} ranks",
                     op.origin, job.ranks));
   }
-  const std::vector<std::int32_t> groups = job.groups_of[at(source)];
   for (std::int32_t rank = 0; rank < job.ranks; ++rank) {
-    if (given[at(rank)]) continue;
-    job.program_of[at(rank)] = job.program_of[at(source)];
-    for (const std::int32_t index : groups) {
-      const ProcessGroup group = job.groups[at(index)];
-      const std::string name = job.communicators[at(group.communicator)].name;
+    if (!given[at(rank)]) job.program_of[at(rank)] = job.program_of[at(source)];
+  }
+  const std::vector<std::int32_t> groups = job.groups_of[at(source)];
+  for (std::size_t local = 0; local < groups.size(); ++local) {
+    const ProcessGroup group = job.groups[at(groups[local])];
+    const std::string name = job.communicators[at(group.communicator)].name;
+    for (std::int32_t rank = 0; rank < job.ranks; ++rank) {
+      if (given[at(rank)] || job.groups_of[at(rank)].size() > local) continue;
       const auto own = mesh_group(group.ranks, rank, job.ranks);
       if (!own) {
         throw UserError(SourceLocation{.file = program.file},
@@ -260,6 +262,12 @@ void replicate(KinetoBuild& build, std::int32_t source, const std::vector<bool>&
                                     quoted(name), source, job.ranks));
       }
       build.groups.communicator(rank, name, *own);
+      // Once for all members: a group of a large job is long.
+      const std::int32_t index = job.groups_of[at(rank)].back();
+      for (const std::int32_t member : *own) {
+        std::vector<std::int32_t>& table = job.groups_of[at(member)];
+        if (!given[at(member)] && table.size() == local) table.push_back(index);
+      }
     }
   }
 }

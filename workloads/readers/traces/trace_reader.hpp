@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostTraceBytes = std::size_t{512} << 20;
 inline constexpr std::size_t kMostTraceOps = std::size_t{1} << 24;
 inline constexpr std::size_t kMostTraceDependencies = std::size_t{1} << 26;
 /// Maximum number of ranks of a job that was read from traces.
-inline constexpr std::int64_t kMostTraceRanks = 1 << 20;
+inline constexpr std::int64_t kMostTraceRanks = 1 << 17;
 
 /// Contents of a trace; a gzip file (first bytes 1f 8b) is decompressed. Throws UserError if it
 /// cannot be read or has more than kMostTraceBytes.
