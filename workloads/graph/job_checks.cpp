@@ -119,7 +119,7 @@ void check_group(const JobGraph& job, std::int32_t rank, std::int32_t index,
 // Calls of each group, as its first member makes them; the others are compared with these.
 void check_collectives(const JobGraph& job) {
   struct Made {
-    std::vector<std::int32_t> ops;  ///< of the group's first member
+    std::vector<std::int32_t> ops;  ///< operations of the group's first member
   };
   std::vector<Made> made(job.groups.size());
   std::vector<std::size_t> position(job.groups.size());
