@@ -1,5 +1,6 @@
 // Consistency of a job: indices, numbers, cycles, and calls that match between ranks.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -250,7 +251,7 @@ std::uint64_t content_hash(const RankProgram& program) {
     mix(static_cast<std::uint64_t>(op.stream));
     mix(static_cast<std::uint64_t>(op.communicator));
     mix(op.bytes);
-    mix(static_cast<std::uint64_t>(op.seconds * 1e12));
+    mix(std::bit_cast<std::uint64_t>(op.seconds));
   }
   for (const std::int32_t dependency : program.deps) mix(static_cast<std::uint64_t>(dependency));
   return hash;

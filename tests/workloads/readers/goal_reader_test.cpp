@@ -286,3 +286,8 @@ TEST_CASE("random GOAL schedules keep their dependencies", "[workloads][readers]
     CHECK(found == edges);
   }
 }
+
+TEST_CASE("the longest calc of a GOAL schedule is read", "[workloads][readers][goal]") {
+  const JobGraph job = read_goal("num_ranks 1\nrank 0 { calc 18446744073709551615 }", "s.goal");
+  CHECK(job.program(0).ops[0].seconds == 18446744073709551616.0 / 1e9);
+}
