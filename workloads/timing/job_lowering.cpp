@@ -93,7 +93,7 @@ class JobLowering {
     const RankProgram& program = job_.program(rank_of(actor));
     std::map<std::int32_t, std::int32_t> made;                         // calls by group
     std::map<std::array<std::int32_t, 5>, std::int32_t> made_by_pair;  // messages
-    for (const std::int32_t index : execution_order(job_, program)) {
+    for (std::int32_t index = 0; index < program.size(); ++index) {
       const JobOp& op = program.ops[at(index)];
       switch (op.kind) {
         case JobOpKind::Compute:
