@@ -2,19 +2,29 @@
 'use strict';
 
 (() => {
-  const {page, element, table, section, plot, plotGrid, palette, faded, swatch} = cclgymPage;
+  const {page, element, table, section, plot, plotGrid, palette, faded} = cclgymPage;
   const {numbers, pictures, step, timeOf, percent, colourOf, nameOf, drawn, keys, gantt, strip, bars,
          parts, kindsOf} = cclgymJob;
   const share = seconds => step > 0 ? seconds / step : 0;
   const micro = seconds => seconds * 1e6;
+  const timeText = us => us > 0 ? cclgymPage.time(us) : '0';
+  // Four digits, so that calls of almost equal sizes differ.
+  const bytesText = bytes => {
+    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+    let unit = 0;
+    for (; bytes >= 999.5 && unit + 1 < units.length; ++unit) bytes /= 1024;
+    return Number(bytes.toPrecision(4)) + units[unit];
+  };
+  const folded = numbers.simulated_ranks < numbers.ranks;
   const mean = numbers.mean;
 
   const tuners = numbers.tuners;
   const sentences = [
     `A step takes ${timeOf(step)} on ${numbers.ranks} ranks of ${numbers.fabric}.`,
     `Communication is exposed for ${timeOf(mean.exposed_s)} of it (${percent(share(mean.exposed_s))}), ` +
-        'the mean over ranks' + (pictures.worst.label ? `; ${pictures.worst.label} has the most, ` +
-        `${timeOf(pictures.worst.exposed_s)} (${percent(share(pictures.worst.exposed_s))}).` : '.'),
+        'the mean over ranks' + (pictures.worst.label ? '; the maximum is ' +
+        `${timeOf(pictures.worst.exposed_s)} (${percent(share(pictures.worst.exposed_s))}), on ` +
+        `${pictures.worst.label}.` : '.'),
   ];
   if (tuners.length > 1) {
     const first = tuners[0];
@@ -31,14 +41,13 @@
     ['Calls per step, all ranks', numbers.calls_of_all_ranks.toLocaleString('en')],
     ...(pictures.tuner ? [['Tuner', pictures.tuner]] : []),
     ...(pictures.cost_model ? [['Cost model', pictures.cost_model]] : []),
-    ...(numbers.simulated_ranks < numbers.ranks ?
-        [['Simulated for all ranks', String(numbers.simulated_ranks)]] : [])];
+    ...(folded ? [['Ranks simulated for all', String(numbers.simulated_ranks)]] : [])];
   cclgymPage.opening(`${numbers.job} on ${numbers.fabric}`, '', sentences, facts);
 
-  if (tuners.length) {
+  if (tuners.length > 1) {
     page.append(section('Tuners', () => [table(
-        [{name: 'tuner', text: true}, {name: 'step time', format: cclgymPage.time},
-         {name: 'exposed communication', format: cclgymPage.time},
+        [{name: 'tuner', text: true}, {name: 'step time', format: timeText},
+         {name: 'exposed communication', format: timeText},
          {name: 'share of its step', format: percent}, {name: 'speedup', format: cclgymPage.fixed}],
         tuners.map(row => [row.tuner, micro(row.step_time_s), micro(row.exposed_s),
           row.step_time_s > 0 ? row.exposed_s / row.step_time_s : 0, row.speedup])),
@@ -81,7 +90,8 @@
     const look = (colour, alpha) => ({borderColor: colour, backgroundColor: faded(colour, alpha),
       fill: 'origin', pointRadius: 0, borderWidth: 1.3, stepped: 'middle'});
     return plot({
-      title: `${use.name}, ${use.members} ${word}${use.members === 1 ? '' : 's'} in use`,
+      title: `${use.name}, ${use.members} ${folded ? 'simulated' : 'used'} ` +
+          `${word}${use.members === 1 ? '' : 's'}`,
       nearest: 'x',
       x: {kind: 'linear', title: `time, ${unit[1]}`, range: {min: 0, max: step * unit[0]},
           text: value => Number(value.toPrecision(4))},
@@ -96,11 +106,12 @@
   };
   if (numbers.use) {
     page.append(section('Use of links and GPUs', () => {
-      const plots = [...numbers.use.kinds.map(use => area(use, 'link')),
-        ...numbers.use.gpus.map(use => area(use, 'GPU'))];
-      const made = plotGrid(plots, null);
-      made.grid.classList.add('job-use');
-      return [keys(() => [[palette(0), 'mean'], [palette(1), 'maximum']]), made.grid,
+      const grid = (uses, word, style) => {
+        const made = plotGrid(uses.map(use => area(use, word)), null, style);
+        return uses.length ? made.grid : null;
+      };
+      return [keys(() => [[palette(0), 'mean'], [palette(1), 'maximum']]),
+        grid(numbers.use.kinds, 'link', 'job-use'), grid(numbers.use.gpus, 'GPU', 'job-use gpus'),
         element('p', {class: 'muted'}, 'Means and maxima are over the links and GPUs that are used ' +
             'during the step. Use of SMs is that of computation, as a share of the GPU’s peak rate.')];
     }));
@@ -108,9 +119,9 @@
 
   page.append(section('Calls', () => [
     table([{name: 'communicator', text: true}, {name: 'call', text: true},
-      {name: 'size', format: cclgymPage.bytes}, {name: 'ranks'}, {name: 'configuration', text: true},
-      {name: 'calls per rank'}, {name: 'time', format: cclgymPage.time},
-      {name: 'wait', format: cclgymPage.time}, {name: 'busbw, GB/s', format: value => value.toFixed(1)},
+      {name: 'size', format: bytesText}, {name: 'ranks'}, {name: 'configuration', text: true},
+      {name: 'calls per rank'}, {name: 'time', format: timeText},
+      {name: 'wait', format: timeText}, {name: 'busbw, GB/s', format: value => value.toFixed(1)},
       {name: 'of the step', format: percent}],
     numbers.calls.map(call => [call.communicator, call.call, call.size_bytes, call.ranks,
       call.configuration, call.calls_per_rank, micro(call.time_s), micro(call.wait_s),
@@ -121,7 +132,7 @@
   if (numbers.links && numbers.links.length) {
     page.append(section('Busiest links', () => [table(
         [{name: 'link', text: true}, {name: 'kind', text: true},
-         {name: 'bytes', format: cclgymPage.bytes}, {name: 'capacity, GB/s',
+         {name: 'bytes', format: bytesText}, {name: 'capacity, GB/s',
           format: value => value.toFixed(1)}, {name: 'mean use', format: percent},
          {name: 'peak use', format: percent}],
         numbers.links.map(link => [link.link, link.kind, link.bytes, link.capacity_Bps / 1e9, link.share,

@@ -85,7 +85,10 @@ std::vector<PaintedRank> painted_ranks(const JobGraph& job, const JobRecord& rec
     }
     PaintedRank row = painted(job, view, actor, resolution_s);
     row.label = fmt::format("rank {}", rank);
-    if (others > 0) row.label += fmt::format(" (and {} with its program)", others);
+    if (others > 0) {
+      row.label +=
+          fmt::format(" ({} other{} the same program)", others, others == 1 ? " has" : "s have");
+    }
     rows.push_back(std::move(row));
   }
   return rows;

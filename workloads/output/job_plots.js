@@ -44,7 +44,7 @@ const cclgymJob = (() => {
     return made;
   };
 
-  const kLeft = 96, kWidth = 1200, kRight = 14;
+  const kLeft = 134, kWidth = 1040, kRight = 16;
   const xOf = date => kLeft + (kWidth - kLeft - kRight) * date / kUnits;
 
   // Stripes in the colour of a communicator: waiting.
@@ -86,7 +86,7 @@ const cclgymJob = (() => {
 
   // One row per rank with one lane per stream.
   const gantt = rows => {
-    const kLane = 15, kHead = 19, kGap = 9;
+    const kLane = 17, kHead = 21, kGap = 9;
     const height = rows.reduce((sum, row) => sum + kHead + kLane * row.lanes.length + kGap, 0) + 20;
     const svg = shape('svg', {viewBox: `0 0 ${kWidth} ${height}`, role: 'img',
       'aria-label': 'Operations of ranks over time'});
@@ -100,8 +100,8 @@ const cclgymJob = (() => {
           shape('text', {x: 0, y: y + 15, 'font-weight': 600}, row.label));
       y += kHead;
       for (const lane of row.lanes) {
-        const short = lane.stream.length > 15 ? lane.stream.slice(0, 14) + '…' : lane.stream;
-        svg.append(shape('text', {x: kLeft - 6, y: y + 11, class: 'muted', 'text-anchor': 'end'},
+        const short = lane.stream.length > 21 ? lane.stream.slice(0, 20) + '…' : lane.stream;
+        svg.append(shape('text', {x: kLeft - 6, y: y + 12, class: 'muted', 'text-anchor': 'end'},
             short));
         boxesInto(svg, lane.boxes, y + 1, kLane - 2);
         y += kLane;

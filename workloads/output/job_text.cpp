@@ -16,13 +16,13 @@ namespace cclgym {
 
 namespace {
 
-// Unit in which a column's largest time has one to three digits before the point.
+// Unit of a column with this largest time; seconds from 10 s on, so that others have their digits.
 struct TimeUnit {
   const char* name = "s";
   double per_s = 1;
 };
 TimeUnit unit_for(double largest_s) {
-  if (largest_s >= 1) return {"s", 1};
+  if (largest_s >= 10) return {"s", 1};
   if (largest_s >= 1e-3) return {"ms", 1e3};
   return {"us", 1e6};
 }
@@ -36,7 +36,8 @@ Column time_column(std::string heading, std::vector<std::optional<double>> times
   for (std::optional<double>& time_s : times_s) {
     if (time_s) *time_s *= unit.per_s;
   }
-  return number_column(std::move(heading), unit.name, times_s, 1, 3);
+  const int fewest = unit.per_s > 1 ? 1 : 3;
+  return number_column(std::move(heading), unit.name, times_s, fewest, 3);
 }
 
 Column percent_column(std::string heading, const std::vector<double>& shares) {

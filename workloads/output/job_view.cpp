@@ -105,7 +105,7 @@ std::string short_bytes(std::uint64_t bytes) {
   auto value = static_cast<double>(bytes);
   for (; value >= 999.5 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   const std::string digits =
-      value < 999.5 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+      value < 999.5 ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value);
   return digits + kUnits[unit];
 }
 

@@ -63,7 +63,7 @@ class JobView {
 [[nodiscard]] std::string call_label(const CallSummary& call);
 /// Bus bandwidth of a call as nccl-tests defines it, from its time without waiting, B/s.
 [[nodiscard]] double bus_bandwidth_Bps(const CallSummary& call);
-/// Size with at most three digits in the largest unit: "25MiB", "1.41GiB". For people.
+/// Size with at most four digits in the largest unit: "25MiB", "1.414GiB". For people.
 [[nodiscard]] std::string short_bytes(std::uint64_t bytes);
 /// Text with at most `most` characters, of which the last is "…" if some are missing.
 [[nodiscard]] std::string shortened(const std::string& text, std::size_t most);
