@@ -12,8 +12,9 @@ namespace cclgym {
 
 struct JobJsonOptions {
   std::size_t max_actors = std::numeric_limits<std::size_t>::max();
-  std::size_t max_segments = std::numeric_limits<std::size_t>::max();  ///< of the critical path
-  std::size_t max_links = std::numeric_limits<std::size_t>::max();     ///< the busiest ones
+  std::size_t max_segments =
+      std::numeric_limits<std::size_t>::max();  ///< segments of the critical path
+  std::size_t max_links = std::numeric_limits<std::size_t>::max();  ///< the busiest links
   int indent = 2;  ///< blanks per level; -1: a single line
 };
 

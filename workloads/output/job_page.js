@@ -118,14 +118,14 @@
   }
 
   page.append(section('Calls', () => [
-    table([{name: 'communicator', text: true}, {name: 'call', text: true},
-      {name: 'size', format: bytesText}, {name: 'ranks'}, {name: 'configuration', text: true},
-      {name: 'calls per rank'}, {name: 'time', format: timeText},
+    element('div', {class: 'job-calls'}, table([{name: 'communicator', text: true},
+      {name: 'call', text: true}, {name: 'size', format: bytesText}, {name: 'ranks'},
+      {name: 'configuration', text: true}, {name: 'calls per rank'}, {name: 'time', format: timeText},
       {name: 'wait', format: timeText}, {name: 'busbw, GB/s', format: value => value.toFixed(1)},
       {name: 'of the step', format: percent}],
     numbers.calls.map(call => [call.communicator, call.call, call.size_bytes, call.ranks,
       call.configuration, call.calls_per_rank, micro(call.time_s), micro(call.wait_s),
-      call.busbw_Bps / 1e9, call.share])),
+      call.busbw_Bps / 1e9, call.share]))),
     element('p', {class: 'muted'}, 'Time: mean from the date at which the last rank has reached the call. ' +
         'Wait: mean time before that. Share of the step: of the busiest rank, waiting included.')]));
 

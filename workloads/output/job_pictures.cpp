@@ -94,15 +94,16 @@ std::vector<PaintedRank> painted_ranks(const JobGraph& job, const JobRecord& rec
   return rows;
 }
 
-std::vector<PaintedBox> painted_path(const JobView& view, const JobRecord& record,
-                                     const JobBreakdown& breakdown, double resolution_s) {
+std::vector<PaintedBox> painted_path(const JobView& view, const JobBreakdown& breakdown,
+                                     double resolution_s) {
   std::vector<PaintedBox> boxes;
   double free_from_s = 0;
   for (const PathSegment& segment : breakdown.path) {
-    PaintedBox box = box_of(view, view.op(segment.actor, segment.op));
+    const OpView op = view.op(segment.actor, segment.op);
+    PaintedBox box = box_of(view, op);
     box.start_s = box.begin_s = std::max(segment.start_s, free_from_s);
     box.end_s = free_from_s = std::max(segment.end_s, box.start_s);
-    box.label = fmt::format("rank {}: {}", record.lowered.classes.actor[segment.actor], box.label);
+    box.label = view.path_label(op);
     if (box.end_s > box.start_s) boxes.push_back(std::move(box));
   }
   return thinned(boxes, resolution_s);

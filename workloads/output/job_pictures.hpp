@@ -41,7 +41,7 @@ struct PaintedRank {
                                                      const JobBreakdown& breakdown,
                                                      std::size_t most, double resolution_s);
 
-[[nodiscard]] std::vector<PaintedBox> painted_path(const JobView& view, const JobRecord& record,
+[[nodiscard]] std::vector<PaintedBox> painted_path(const JobView& view,
                                                    const JobBreakdown& breakdown,
                                                    double resolution_s);
 
@@ -49,7 +49,7 @@ struct PaintedRank {
 struct RankBar {
   std::string label{};
   std::size_t ranks = 0;
-  RankTime time{};  ///< of the first of them
+  RankTime time{};  ///< time of the first of them
 };
 /// At most `most` bars, those of most ranks; ascending by their first rank.
 [[nodiscard]] std::vector<RankBar> rank_bars(const JobView& view, const JobRecord& record,

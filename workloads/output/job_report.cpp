@@ -84,7 +84,7 @@ std::string job_report(const JobGraph& job, const JobRecord& record, const JobBr
                                 {"idle_s", bar.time.idle_s}});
   }
   pictures["bar_ranks"] = bar_ranks;
-  pictures["path"] = writer.boxes(painted_path(view, record, breakdown, resolution_s));
+  pictures["path"] = writer.boxes(painted_path(view, breakdown, resolution_s));
   for (const PaintedRank& rank :
        painted_ranks(job, record, breakdown, options.max_ranks, resolution_s)) {
     PageJson lanes = PageJson::array();

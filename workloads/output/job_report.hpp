@@ -11,9 +11,9 @@ namespace cclgym {
 
 struct JobReportOptions {
   std::string cost_model{};    ///< named in the page's head if not empty
-  std::string tuner{};         ///< of the simulated step; so is this
+  std::string tuner{};         ///< tuner of the simulated step; named if not empty
   std::size_t max_ranks = 16;  ///< drawn with their operations over time: one per program
-  std::size_t max_bars = 48;   ///< of the times of ranks
+  std::size_t max_bars = 48;   ///< bars of the times of ranks
 };
 
 /// The page. `tuners`: a comparison with the simulated tuner in the first row; may be empty. The

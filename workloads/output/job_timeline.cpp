@@ -22,15 +22,16 @@ namespace {
 
 using TraceJson = nlohmann::ordered_json;
 
-// Processes of the trace; those of actors follow.
-constexpr int kPathProcess = 0;
-constexpr int kLinksProcess = 1;
-constexpr int kFirstActorProcess = 2;
+// Processes of the trace; those of actors follow. Some viewers take number 0 for an idle process.
+constexpr int kPathProcess = 1;
+constexpr int kLinksProcess = 2;
+constexpr int kFirstActorProcess = 3;
 
 // Date in whole nanoseconds: viewers round to them, and neighbours must not overlap afterwards.
 std::int64_t date_ns(double seconds) {
   return static_cast<std::int64_t>(std::floor(seconds * 1e9));
 }
+int track_of(std::size_t stream) { return static_cast<int>(stream) + 1; }
 double in_us(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
 // Enough for a picture, and short.
 double four_digits(double share) { return std::round(share * 1e4) / 1e4; }
@@ -78,16 +79,20 @@ class JobTimelineWriter {
     put(json);
     first_ = false;
   }
-  void metadata(int pid, int tid, const char* name, TraceJson args) {
-    event({{"ph", "M"}, {"pid", pid}, {"tid", tid}, {"name", name}, {"args", std::move(args)}});
+  void metadata(TraceJson track, const char* name, TraceJson args) {
+    TraceJson made{{"ph", "M"}};
+    made.update(track);
+    made["name"] = name;
+    made["args"] = std::move(args);
+    event(made);
   }
   void name_process(int pid, const std::string& name) {
-    metadata(pid, 0, "process_name", {{"name", name}});
-    metadata(pid, 0, "process_sort_index", {{"sort_index", pid}});
+    metadata({{"pid", pid}}, "process_name", {{"name", name}});
+    metadata({{"pid", pid}}, "process_sort_index", {{"sort_index", pid}});
   }
   void name_track(int pid, int tid, const std::string& name) {
-    metadata(pid, tid, "thread_name", {{"name", name}});
-    metadata(pid, tid, "thread_sort_index", {{"sort_index", tid}});
+    metadata({{"pid", pid}, {"tid", tid}}, "thread_name", {{"name", name}});
+    metadata({{"pid", pid}, {"tid", tid}}, "thread_sort_index", {{"sort_index", tid}});
   }
   void slice(int pid, int tid, const std::string& name, std::int64_t start_ns, std::int64_t end_ns,
              TraceJson args) {
@@ -130,23 +135,25 @@ class JobTimelineWriter {
     std::vector<bool> used(job_.streams.size(), false);
     for (const JobOp& op : program.ops) used[at(op.stream)] = true;
     for (std::size_t stream = 0; stream < used.size(); ++stream) {
-      if (used[stream]) name_track(pid, static_cast<int>(stream), job_.streams[stream]);
+      if (used[stream]) name_track(pid, track_of(stream), job_.streams[stream]);
     }
     for (std::int32_t index = 0; index < program.size(); ++index) {
       const OpView view = view_.op(actor, index);
       const std::int64_t start_ns = date_ns(view.start_s);
       const std::int64_t begin_ns = date_ns(view.begin_s);
       const std::int64_t end_ns = date_ns(view.end_s);
-      slice(pid, view.op->stream, view_.op_label(view), start_ns, end_ns, args_of(view));
+      slice(pid, track_of(at(view.op->stream)), view_.op_label(view), start_ns, end_ns,
+            args_of(view));
       if (begin_ns > start_ns) {
-        slice(pid, view.op->stream, "wait", start_ns, begin_ns, {{"for_rank", view.awaited}});
+        slice(pid, track_of(at(view.op->stream)), "wait", start_ns, begin_ns,
+              {{"for_rank", view.awaited}});
       }
     }
   }
 
   void write_path() {
     name_process(kPathProcess, "critical path");
-    name_track(kPathProcess, 0, "operations");
+    name_track(kPathProcess, 1, "operations");
     std::int64_t free_from_ns = 0;
     for (const PathSegment& segment : breakdown_.path) {
       const OpView view = view_.op(segment.actor, segment.op);
@@ -156,9 +163,7 @@ class JobTimelineWriter {
       TraceJson args = args_of(view);
       args.erase("wait_us");
       args.erase("run_us");
-      const std::int32_t rank = record_.lowered.classes.actor[segment.actor];
-      slice(kPathProcess, 0, fmt::format("rank {}: {}", rank, view_.op_label(view)), start_ns,
-            end_ns, std::move(args));
+      slice(kPathProcess, 1, view_.path_label(view), start_ns, end_ns, std::move(args));
     }
   }
 

@@ -67,6 +67,17 @@ std::string JobView::op_label(const OpView& view) const {
                      sends ? "to" : "from", group.ranks[at(op.peer)], communicator);
 }
 
+std::string JobView::path_label(const OpView& view) const {
+  const JobOp& op = *view.op;
+  const std::string label =
+      fmt::format("rank {}: {}", record_.lowered.classes.actor[view.actor], op_label(view));
+  const bool named = at(op.name) < job_.names.size() && !job_.names[at(op.name)].empty();
+  if (op.kind == JobOpKind::Compute || !named) return label;
+  return fmt::format(
+      "{} ({})", label,
+      op.kind == JobOpKind::Collective ? to_string(op.collective) : to_string(op.kind));
+}
+
 std::vector<std::size_t> JobView::shown_actors(const JobBreakdown& breakdown,
                                                std::size_t most) const {
   std::vector<std::size_t> shown;

@@ -41,6 +41,8 @@ class JobView {
   [[nodiscard]] std::string actor_label(std::size_t actor) const;
   /// Name of the operation, or "allreduce 25MiB on dp", "send 8MiB to rank 5 on pp", "computation".
   [[nodiscard]] std::string op_label(const OpView& view) const;
+  /// "rank 3: name (allreduce)": op_label with the rank, and the kind of a call that has a name.
+  [[nodiscard]] std::string path_label(const OpView& view) const;
   /// Ranks of the actor's class, ascending.
   [[nodiscard]] const std::vector<std::int32_t>& ranks(std::size_t actor) const {
     return ranks_[actor];

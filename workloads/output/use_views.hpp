@@ -21,7 +21,8 @@ struct UseOverTime {
 
 /// By kind of link (LinkKind), without kinds that no flow uses; empty if the record has no series.
 [[nodiscard]] std::vector<UseOverTime> use_by_kind(const JobRecord& record, const Fabric& fabric);
-/// Of the GPUs of all actors: "SMs" (share of their peak rate that computation uses) and "memory".
+/// Use of the GPUs of all actors: "SMs" (share of their peak rate that computation uses) and
+/// "memory".
 [[nodiscard]] std::vector<UseOverTime> use_of_gpus(const JobRecord& record);
 
 /// A link of the fabric.
@@ -31,7 +32,7 @@ struct BusyLink {
   LinkKind kind = LinkKind::Generic;
   double bytes = 0;
   double capacity_Bps = 0;
-  double share = 0;           ///< of the capacity, over the step, 0 to 1
+  double share = 0;           ///< mean share of the capacity over the step, 0 to 1
   double peak = 0;            ///< share in the busiest interval, 0 to 1
   std::vector<double> use{};  ///< shares by interval, 0 to 1
 };
