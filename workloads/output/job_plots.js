@@ -17,7 +17,8 @@ const cclgymJob = (() => {
   const drawn = (make, style) => {
     const box = element('div', {class: style});
     const draw = () => box.replaceChildren(...[make()].flat());
-    cclgymPage.drawWhenNear(box, draw, draw);
+    draw();
+    cclgymPage.drawWhenNear(box, () => {}, draw);
     return box;
   };
   const keys = entries => drawn(() => entries().map(([colour, text]) => element('span',

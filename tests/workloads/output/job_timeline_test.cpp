@@ -175,6 +175,30 @@ TEST_CASE("a folded job's timeline names classes of ranks", "[workloads][output]
   CHECK(other["left_out_processes"] == classes - 1);
 }
 
+TEST_CASE("the critical path tells a call from a computation of the same name",
+          "[workloads][output]") {
+  JobGraph job = empty_job(3);
+  job.names = {"", "layer"};
+  for (auto& program : job.programs) {
+    program.add({.name = 1, .seconds = 1e-3});
+    JobOp call = call_on(CollectiveKind::AllReduce, 1 << 20, 0);
+    call.name = 1;
+    program.add(call);
+    program.add(call_on(CollectiveKind::AllReduce, 1 << 20, 0));
+  }
+  const SimulatedJob made(std::move(job), fabric_of("ring", 3), "hockney",
+                          {.tuners = {.job = "ring/Simple/1"}});
+  std::vector<std::string> path;
+  const auto trace = nlohmann::json::parse(timeline_of(made));
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "X" && event["pid"] == 1) path.push_back(event["name"]);
+  }
+  REQUIRE(path.size() == 3);
+  CHECK(path[0].ends_with(": layer"));
+  CHECK(path[1].ends_with(": layer (allreduce)"));
+  CHECK(path[2].ends_with(": allreduce 1MiB on world"));
+}
+
 TEST_CASE("names that are not UTF-8 do not break a timeline", "[workloads][output]") {
   JobGraph job = empty_job(3);
   job.name = "bad \xff name";
