@@ -2,9 +2,11 @@
 'use strict';
 
 (() => {
-  const {page, element, table, section, plot, plotGrid, palette, faded} = cclgymPage;
+  const {page, element, table, plot, plotGrid, palette, faded} = cclgymPage;
   const {numbers, pictures, step, timeOf, percent, colourOf, nameOf, drawn, keys, gantt, strip, bars,
          parts, kindsOf} = cclgymJob;
+  // The page is short, so that all of it is made at once.
+  const section = (title, make) => cclgymPage.section(title, make, {eager: true});
   const share = seconds => step > 0 ? seconds / step : 0;
   const micro = seconds => seconds * 1e6;
   const timeText = us => us > 0 ? cclgymPage.time(us) : '0';

@@ -1,5 +1,6 @@
 #include "workloads/output/job_report.hpp"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -58,8 +59,11 @@ class BoxWriter {
 std::string job_report(const JobGraph& job, const JobRecord& record, const JobBreakdown& breakdown,
                        const Fabric& fabric, std::span<const TunerRow> tuners,
                        const JobReportOptions& options) {
-  constexpr double kPixels = 2000;  // more than the width of the pictures
+  // Boxes per lane: more than pixels, but fewer for many ranks, so that browsers can draw all.
+  constexpr double kPixels = 2000;
+  const auto rows = static_cast<double>(std::min(options.max_ranks, job.programs.size()));
   const double resolution_s = record.step_time_s / kPixels;
+  const double row_resolution_s = resolution_s * std::max(1.0, rows / 4);
   const JobView view(job, record);
   BoxWriter writer(record.step_time_s);
   PageJson pictures{{"cost_model", options.cost_model}, {"tuner", options.tuner},
@@ -86,7 +90,7 @@ std::string job_report(const JobGraph& job, const JobRecord& record, const JobBr
   pictures["bar_ranks"] = bar_ranks;
   pictures["path"] = writer.boxes(painted_path(view, breakdown, resolution_s));
   for (const PaintedRank& rank :
-       painted_ranks(job, record, breakdown, options.max_ranks, resolution_s)) {
+       painted_ranks(job, record, breakdown, options.max_ranks, row_resolution_s)) {
     PageJson lanes = PageJson::array();
     for (const PaintedRank::Lane& lane : rank.lanes) {
       lanes.push_back({{"stream", lane.stream}, {"boxes", writer.boxes(lane.boxes)}});
