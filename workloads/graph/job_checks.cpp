@@ -1,5 +1,6 @@
 // Consistency of a job: indices, numbers, cycles, and calls that match between ranks.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -119,7 +120,7 @@ void check_group(const JobGraph& job, std::int32_t rank, std::int32_t index,
 // Calls of each group, as its first member makes them; the others are compared with these.
 void check_collectives(const JobGraph& job) {
   struct Made {
-    std::vector<std::int32_t> ops;  ///< of the group's first member
+    std::vector<std::int32_t> ops;  ///< operations of the group's first member
   };
   std::vector<Made> made(job.groups.size());
   std::vector<std::size_t> position(job.groups.size());
@@ -250,7 +251,7 @@ std::uint64_t content_hash(const RankProgram& program) {
     mix(static_cast<std::uint64_t>(op.stream));
     mix(static_cast<std::uint64_t>(op.communicator));
     mix(op.bytes);
-    mix(static_cast<std::uint64_t>(op.seconds * 1e12));
+    mix(std::bit_cast<std::uint64_t>(op.seconds));
   }
   for (const std::int32_t dependency : program.deps) mix(static_cast<std::uint64_t>(dependency));
   return hash;

@@ -92,7 +92,7 @@ struct JobGraph {
   std::vector<std::vector<std::int32_t>> groups_of{};  ///< by rank, by JobOp::communicator: group
   std::vector<std::string> streams{};
   std::vector<std::string> names{};  ///< names of operations
-  /// "line" or "node": meaning of JobOp::origin in messages.
+  /// "line", "node" or "event": meaning of JobOp::origin in messages.
   std::string origin_word = "line";
 
   [[nodiscard]] const RankProgram& program(std::int32_t rank) const {

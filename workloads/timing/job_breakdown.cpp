@@ -119,7 +119,7 @@ class Analysis {
     for_each_op([&](std::size_t actor, std::int32_t, const JobOp& op, std::size_t number) {
       const std::int32_t call = lowered_.ops[number].call;
       if (call < 0 || lowered_.calls[at(call)].planned == nullptr) return;
-      const PlannedCall& planned = *lowered_.calls[at(call)].planned;
+      const ConfiguredCall& planned = *lowered_.calls[at(call)].planned;
       const std::int32_t rank = lowered_.classes.actor[actor];
       const std::int32_t communicator = job_.group(rank, op).communicator;
       const Key key{
