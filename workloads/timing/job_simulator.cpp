@@ -32,20 +32,6 @@ SimulationStalled stalled_job(const JobGraph& job, const LoweredJob& lowered,
   return SimulationStalled(message);
 }
 
-// Number of calls of all ranks: a collective counts once per group, a message once.
-std::int64_t count_calls(const JobGraph& job) {
-  double calls = 0;
-  for (std::int32_t rank = 0; rank < job.ranks; ++rank) {
-    for (const JobOp& op : job.program(rank).ops) {
-      if (op.kind == JobOpKind::Send) calls += 1;
-      if (op.kind == JobOpKind::Collective) {
-        calls += 1.0 / static_cast<double>(job.group(rank, op).ranks.size());
-      }
-    }
-  }
-  return static_cast<std::int64_t>(calls + 0.5);
-}
-
 void find_dates(JobRecord& record, const EngineResult& result) {
   const LoweredJob& lowered = record.lowered;
   const std::size_t ops = lowered.ops.size() - 1;
@@ -78,6 +64,19 @@ class DoneObserver final : public FiringObserver {
 };
 
 }  // namespace
+
+std::int64_t count_calls(const JobGraph& job) {
+  double calls = 0;
+  for (std::int32_t rank = 0; rank < job.ranks; ++rank) {
+    for (const JobOp& op : job.program(rank).ops) {
+      if (op.kind == JobOpKind::Send) calls += 1;
+      if (op.kind == JobOpKind::Collective) {
+        calls += 1.0 / static_cast<double>(job.group(rank, op).ranks.size());
+      }
+    }
+  }
+  return static_cast<std::int64_t>(calls + 0.5);
+}
 
 std::string_view to_string(JobDetail detail) {
   return detail == JobDetail::Messages ? "messages" : "calls";

@@ -69,6 +69,9 @@ class JobSimulator {
 [[nodiscard]] JobRecord simulate_job(const JobGraph& job, std::shared_ptr<const Fabric> fabric,
                                      const CostModel& model, const JobSettings& settings);
 
+/// Number of calls of all ranks: a collective counts once per group, a message once.
+[[nodiscard]] std::int64_t count_calls(const JobGraph& job);
+
 /// "messages", "calls".
 [[nodiscard]] std::string_view to_string(JobDetail detail);
 
