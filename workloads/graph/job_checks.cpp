@@ -72,14 +72,32 @@ void check_numbers(const JobGraph& job, std::int32_t rank, std::int32_t index) {
   if (!in_range(op.name, job.names.size())) refuse(job, rank, index, "it has no name");
 }
 
-void check_group(const JobGraph& job, std::int32_t rank, std::int32_t index) {
+// By rank and communicator: true if the rank is in its group. One pass over all groups, because a
+// search per operation would take time in proportion to operations times ranks.
+std::vector<std::vector<bool>> memberships(const JobGraph& job) {
+  std::vector<std::vector<bool>> member(at(job.ranks));
+  for (std::size_t rank = 0; rank < member.size(); ++rank) {
+    member[rank].resize(job.groups_of[rank].size());
+  }
+  for (std::size_t g = 0; g < job.groups.size(); ++g) {
+    for (const std::int32_t rank : job.groups[g].ranks) {
+      const std::vector<std::int32_t>& own = job.groups_of[at(rank)];
+      const std::size_t c = at(job.groups[g].communicator);
+      if (c < own.size() && own[c] == static_cast<std::int32_t>(g)) member[at(rank)][c] = true;
+    }
+  }
+  return member;
+}
+
+void check_group(const JobGraph& job, std::int32_t rank, std::int32_t index,
+                 const std::vector<bool>& memberships_of_rank) {
   const JobOp& op = job.program(rank).ops[at(index)];
   const auto& groups = job.groups_of[at(rank)];
   if (!in_range(op.communicator, groups.size()) || groups[at(op.communicator)] < 0) {
     refuse(job, rank, index, "the rank has no such communicator");
   }
   const ProcessGroup& group = job.group(rank, op);
-  if (std::find(group.ranks.begin(), group.ranks.end(), rank) == group.ranks.end()) {
+  if (!memberships_of_rank[at(op.communicator)]) {
     refuse(job, rank, index, "the rank is not in this process group");
   }
   const auto check_member = [&](std::int32_t member, std::string_view what) {
@@ -153,8 +171,8 @@ void check_collectives(const JobGraph& job) {
       const std::int32_t first = job.groups[at(group)].ranks.front();
       const std::vector<std::int32_t>& expected = made[at(group)].ops;
       const auto& members = job.groups[at(group)].ranks;
-      const bool member = std::find(members.begin(), members.end(), rank) != members.end();
-      if (rank != first && member && position[at(group)] < expected.size()) {
+      if (rank != first && position[at(group)] < expected.size() &&
+          std::find(members.begin(), members.end(), rank) != members.end()) {
         refuse(job, first, expected[position[at(group)]],
                fmt::format("call {} on a group of communicator {} has no counterpart on rank {}, "
                            "which makes {}",
@@ -303,6 +321,7 @@ std::vector<std::int32_t> execution_order(const JobGraph& job, const RankProgram
 
 void check_job(const JobGraph& job) {
   check_tables(job);
+  const std::vector<std::vector<bool>> member = memberships(job);
   std::vector<bool> checked(job.programs.size());
   for (std::int32_t rank = 0; rank < job.ranks; ++rank) {
     const RankProgram& program = job.program(rank);
@@ -322,7 +341,8 @@ void check_job(const JobGraph& job) {
           refuse(job, rank, index, "it waits for an operation that does not exist");
         }
       }
-      if (program.ops[at(index)].kind != JobOpKind::Compute) check_group(job, rank, index);
+      if (program.ops[at(index)].kind != JobOpKind::Compute)
+        check_group(job, rank, index, member[at(rank)]);
     }
   }
   check_collectives(job);

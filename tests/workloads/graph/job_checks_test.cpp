@@ -10,7 +10,9 @@ namespace {
 
 // Two ranks in one group; each computes and then makes one AllReduce.
 JobGraph pair_of_ranks() {
-  JobGraph job{.name = "pair", .ranks = 2};
+  JobGraph job;
+  job.name = "pair";
+  job.ranks = 2;
   job.communicators = {{"dp"}};
   job.groups = {{0, {0, 1}}};
   job.groups_of = {{0}, {0}};
