@@ -59,7 +59,7 @@ void play(Policy& policy, CollectiveTuningEnv& environment, std::uint64_t seed, 
 }
 
 std::uint64_t calls_of(const TuningSetup& setup, std::uint64_t given, bool& finite) {
-  const auto workload = read_workload(setup.workload, workload_site(*setup.site->fabrics.front()));
+  const auto workload = setup.make_workload();
   finite = !workload->calls().empty();
   if (given > 0) return given;
   if (finite) return workload->calls().size();

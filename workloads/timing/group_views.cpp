@@ -137,8 +137,8 @@ const PlannedCall& GroupViews::planned(GroupView& view, std::int32_t communicato
   const std::string choice =
       own == tuners_.calls.end()
           ? choice_of(communicator)
-          : fmt::format("{} {} {} {}", config_label(own->second), own->second.threads,
-                        own->second.tile_bytes, own->second.slots);
+          : fmt::format("{} {} {} {} {}", config_label(own->second), own->second.instances,
+                        own->second.threads, own->second.tile_bytes, own->second.slots);
   const auto [found, fresh] =
       planned_.try_emplace({&view, choice, call.collective, call.bytes, call.root});
   if (fresh) {
