@@ -77,12 +77,19 @@ struct TuningSetup {
   [[nodiscard]] std::vector<Call> listed_calls() const;
 };
 
+/// A machine that takes the place of the options `fabric` and `cost_model`.
+struct GivenMachine {
+  std::shared_ptr<const Fabric> fabric;
+  std::string label;  ///< TuningSetup::fabric_label
+  CostModel cost_model;
+};
+
 /// Reads the options (read_tuning_options) and makes what they ask for. Throws UserError at the
 /// location of the mistake. `library`: the algorithms that `programs` may name. `reward`: replaces
-/// the options' own.
+/// the options' own. `machine`: replaces the options' own, if it is not null.
 [[nodiscard]] std::shared_ptr<const TuningSetup> read_tuning_setup(
     const YamlValue& options, const AlgorithmLibrary& library = AlgorithmLibrary::shipped(),
-    const YamlValue* reward = nullptr);
+    const YamlValue* reward = nullptr, const GivenMachine* machine = nullptr);
 /// Throws UserError at the first idle program that no fabric could run. One that only this machine
 /// excludes is no error: a policy moves between machines if their environments name the same
 /// programs.

@@ -52,8 +52,16 @@ void add_programs_of_tuners(const std::vector<std::string>& names, TunerSite sit
 }
 
 // Builds the machine. Messages of make_fabric have no location and get that of the option.
-void make_machine(const TuningOptions& options, TuningSetup& setup, CallSite& site) {
+void make_machine(const TuningOptions& options, const GivenMachine* given, TuningSetup& setup,
+                  CallSite& site) {
   try {
+    if (given != nullptr) {
+      site.fabrics = {given->fabric};
+      setup.fabric_label = given->label;
+      site.cost_model = given->cost_model;
+      site.engine = options.engine;
+      return;
+    }
     site.fabrics = fabrics_of(options.fabric);
     setup.fabric_label = fabric_label(options.fabric, *site.fabrics.front());
     site.cost_model = cost_model_for(options.cost_model, *site.fabrics.front());
@@ -78,7 +86,9 @@ std::shared_ptr<TuningJob> make_job(const TuningOptions& options, TuningSetup& s
   auto job = std::make_shared<TuningJob>(read_job_workload(options.workload), site.fabrics.front(),
                                          site.cost_model);
   if (job->machine() != site.fabrics.front()) {
-    setup.fabric_label += " " + job->workload().communicator_name();
+    setup.fabric_label +=
+        fmt::format(" communicator={} ranks={} nodes={}", job->workload().communicator_name(),
+                    job->machine()->ranks(), job->machine()->servers());
   }
   site.fabrics = {job->machine()};
   return job;
@@ -222,11 +232,12 @@ void set_reward(const TuningOptions& options, const std::vector<std::string>& tu
 
 std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
                                                      const AlgorithmLibrary& library,
-                                                     const YamlValue* reward) {
+                                                     const YamlValue* reward,
+                                                     const GivenMachine* machine) {
   const TuningOptions read = read_tuning_options(options, library, reward);
   auto setup = std::make_shared<TuningSetup>();
   auto site = std::make_shared<CallSite>();
-  make_machine(read, *setup, *site);
+  make_machine(read, machine, *setup, *site);
   const std::shared_ptr<TuningJob> job = make_job(read, *setup, *site);
   setup->workload = read.workload;
   setup->job = job;

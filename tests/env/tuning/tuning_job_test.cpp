@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "env/gym/env_checker.hpp"
-#include "env/gym/vector_env.hpp"
+#include "env/gym/wrapper.hpp"
 #include "env/tuning/episode.hpp"
 #include "env/tuning/tuning_testing.hpp"
 #include "support/contains.hpp"
@@ -56,7 +56,7 @@ std::string overlapping(const std::string& compute) {
 TEST_CASE("the machine of a job is what its communicator sees", "[env][tuning][job]") {
   const auto setup = setup_of(options(kSharded));
   CHECK(setup->fabric.ranks == 4);
-  CHECK(setup->fabric_label == "ndv4 dp");
+  CHECK(setup->fabric_label == "ndv4 communicator=dp ranks=4 nodes=1");
   const std::vector<WorkloadCall>& calls = setup->job->calls();
   REQUIRE(calls.size() == 4);
   CHECK(calls[0].call.collective == CollectiveKind::AllGather);
@@ -240,8 +240,11 @@ TEST_CASE("rewards in microseconds add the time that a job's step saves", "[env]
 
 TEST_CASE("an environment with a job passes the checks of environments", "[env][tuning][job]") {
   const auto setup = setup_of(options(kSharded, kStepTime));
-  const EnvChecker checker([setup] { return std::make_unique<CollectiveTuningEnv>(setup); },
-                           {.steps = 40});
+  const EnvChecker checker(
+      [setup] {
+        return std::make_unique<OrderEnforcing>(std::make_unique<CollectiveTuningEnv>(setup));
+      },
+      {.steps = 40});
   CHECK(checker.check() == std::vector<std::string>{});
   CHECK(checker.check_vector(Autoreset::NextStep, 2) == std::vector<std::string>{});
 }
