@@ -81,7 +81,7 @@ std::string chosen_name(const MpiConfig& config) {
 
 void print_plan(const LoopPlan& plan) {
   for (std::size_t i = 0; i < plan.calls.size(); ++i) {
-    const PlannedCall& planned = plan.calls[i];
+    const LoopPlanCall& planned = plan.calls[i];
     std::string line = fmt::format("{} of {}: {} candidates", to_string(planned.call.collective),
                                    format_bytes(planned.call.bytes), planned.configs.size());
     for (const LoopLane* lane : lanes_with_tables(plan)) {

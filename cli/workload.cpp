@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "agents/export/policy_tuner.hpp"
 #include "cli/output/json_output.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/fabric_options.hpp"
@@ -187,8 +188,9 @@ int workload(const std::vector<std::string>& args) {
                  "name of a cost model (cclgym list cost-models), a .yaml file, or auto, the model "
                  "for the fabric's GPU [default: auto]")
           .option("tuner", "T",
-                  "choice of configurations: a tuner (cclgym list tuners) or "
-                  "ALGORITHM[/PROTOCOL[/CHANNELS]]; for single communicators: tp=T,dp=T "
+                  "choice of configurations: a tuner (cclgym list tuners), policy:FILE (cclgym "
+                  "export), or ALGORITHM[/PROTOCOL[/CHANNELS]]; for single communicators: "
+                  "tp=T,dp=T "
                   "[default: nccl-default:2.18]")
           .option("compare", "T,…", "further tuners, whose step times are compared")
           .flag("tune", "search the configurations that make the step fastest")
@@ -219,6 +221,7 @@ int workload(const std::vector<std::string>& args) {
 
   JobSettings settings;
   settings.tuners = tuners;
+  settings.tuners.make = policy_tuner_maker([](const std::string& text) { print_warning(text); });
   if (arguments->has("engine")) settings.engine = arguments->text("engine");
   settings.detail = detail_of(*arguments, job, settings.engine);
   settings.fold = settings.detail == JobDetail::Calls;

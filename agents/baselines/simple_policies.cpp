@@ -191,6 +191,7 @@ std::shared_ptr<const TuningSetup> with_tuners(const std::shared_ptr<const Tunin
   if (extended->site != setup->site) {
     extended->cache = std::make_shared<TimeCache>(kOwnCache);
     extended->timers = std::make_shared<CallTimerPool>(extended->site, extended->cache);
+    if (setup->job) extended->job = setup->job->on(extended->site);
   }
   if (setup->nic_counters) extended->nic_counters = std::make_shared<NicCounters>(extended->site);
   extended->actions = std::make_shared<const TuningActions>(extended->site, options);

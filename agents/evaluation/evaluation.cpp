@@ -59,7 +59,7 @@ void play(Policy& policy, CollectiveTuningEnv& environment, std::uint64_t seed, 
 }
 
 std::uint64_t calls_of(const TuningSetup& setup, std::uint64_t given, bool& finite) {
-  const auto workload = read_workload(setup.workload, workload_site(*setup.site->fabrics.front()));
+  const auto workload = setup.make_workload();
   finite = !workload->calls().empty();
   if (given > 0) return given;
   if (finite) return workload->calls().size();
@@ -102,6 +102,7 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
   IterationClock clock;
   std::uint64_t steps = 0;
   const std::size_t ends_step = info_index(environment.spec(), CollectiveTuningEnv::kEndsStep);
+  const std::size_t step_time = info_index(environment.spec(), CollectiveTuningEnv::kStepTime);
   play(
       *policy, environment, seed, stream.size(),
       [&](std::uint64_t call, const CallContext& context, std::span<const std::int32_t> action,
@@ -132,7 +133,7 @@ PolicyRun run_policy(const EvaluatedPolicy& one, const std::shared_ptr<const Tun
         computed_s += context.compute_s;
         if (info[ends_step] > 0) {
           ++steps;
-          iterations_s += clock.end_s();
+          iterations_s += setup->job ? info[step_time] * 1e-6 : clock.end_s();
           clock = {};
         }
       });

@@ -120,10 +120,8 @@ FabricSpec fabric_of_label(std::string_view label) {
   return read_fabric_spec(parse_yaml(fabric_yaml(label), "machine " + quoted(label)));
 }
 
-std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
-                                                  const NamedMachine& machine,
-                                                  const std::string& cost_model) {
-  const std::string& label = machine.label;
+std::string options_of_policy(const PolicyFile& policy,
+                              const std::vector<std::string>& collectives) {
   const PolicyFileText* profile = policy.text("action_profile");
   if (profile == nullptr || profile->text.empty()) {
     throw UserError("the policy was not trained in CollectiveTuning-v0");
@@ -144,20 +142,30 @@ std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
                       quoted(level)));
     }
   }
-  std::string collectives;
-  for (const std::string& collective : collectives_of_policy(policy, label)) {
-    collectives += (collectives.empty() ? "" : ", ") + scalar(collective);
+  std::string names;
+  for (const std::string& collective : collectives) {
+    names += (names.empty() ? "" : ", ") + scalar(collective);
   }
+  return fmt::format(
+      "actions: {}, window: {}, tuners: [{}],\n"
+      " workload: {{name: sweep, collectives: [{}], sizes: 1MiB}}",
+      scalar(profile->text), window, tuners, names);
+}
+
+std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
+                                                  const NamedMachine& machine,
+                                                  const std::string& cost_model) {
+  const std::string& label = machine.label;
+  const std::vector<std::string> collectives = collectives_of_policy(policy, label);
+  const std::string options = options_of_policy(policy, collectives);
   static_cast<void>(fabric_of_label(machine.spec));  // its errors name the option
   if (collectives.empty()) {
     throw UserError(unknown_name_message("machine", label, machines_of_policy(policy)));
   }
-  return read_tuning_setup(parse_yaml(
-      fmt::format("{{fabric: {}, cost_model: {}, actions: {}, window: {}, tuners: [{}],\n"
-                  " workload: {{name: sweep, collectives: [{}], sizes: 1MiB}}}}",
-                  fabric_yaml(machine.spec), scalar(cost_model), scalar(profile->text), window,
-                  tuners, collectives),
-      "machine " + quoted(label)));
+  return read_tuning_setup(
+      parse_yaml(fmt::format("{{fabric: {}, cost_model: {}, {}}}", fabric_yaml(machine.spec),
+                             scalar(cost_model), options),
+                 "machine " + quoted(label)));
 }
 
 }  // namespace cclgym

@@ -36,6 +36,11 @@ struct NamedMachine {
 /// not shipped, the message says how to name the file.
 [[nodiscard]] FabricSpec fabric_of_label(std::string_view label);
 
+/// Options of the environment in which a policy was trained, apart from the machine, for some
+/// collectives. Throws UserError if the policy is for another environment.
+[[nodiscard]] std::string options_of_policy(const PolicyFile& policy,
+                                            const std::vector<std::string>& collectives);
+
 /// The environment in which a policy was trained, on one of its machines, with a parameter set
 /// ("auto": the fabric's own; a file: an absolute path) and without noise. The policy file gives
 /// window, tuners, profile and collectives. Throws UserError if the file is for another

@@ -30,8 +30,7 @@ struct Mean {
 
 std::uint64_t one_pass(const TrainingEnvironment& where) {
   if (!where.setup()) return 0;
-  const TuningSetup& setup = *where.setup();
-  return read_workload(setup.workload, workload_site(*setup.site->fabrics.front()))->calls().size();
+  return where.setup()->make_workload()->calls().size();
 }
 
 }  // namespace

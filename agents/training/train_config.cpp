@@ -82,8 +82,7 @@ void check_weights(const Reader& reader, const TrainingPart& part) {
   if (part.disagreement == 1) return;
   const auto& setup = part.environment->setup();
   if (setup) {
-    const auto workload =
-        read_workload(setup->workload, workload_site(*setup->site->fabrics.front()));
+    const auto workload = setup->make_workload();
     if (workload->weigh(std::vector<double>(workload->calls().size(), 1.0))) return;
   }
   throw UserError(reader.value("disagreement").location(),

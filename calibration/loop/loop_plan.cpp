@@ -107,7 +107,7 @@ void add_policy(const LoopConfig& config, const PolicyFile& file, const Sweep& p
   const auto policy = std::make_shared<const LoopPolicy>(file, *config.policy, plan.ranks);
   const double within = config.policy->within;
   std::vector<ChooserClass> classes;
-  for (PlannedCall& planned : plan.calls) {
+  for (LoopPlanCall& planned : plan.calls) {
     const SweptTimes known = times_of(prior, planned.call, plan.ranks);
     const std::vector<PolicyAction> actions = policy->actions(planned.call.collective);
     for (const PolicyAction& one : actions) {
@@ -150,7 +150,7 @@ LoopPlan plan_loop(const LoopConfig& config, const PolicyFile* policy) {
   LoopLane agent{.name = kAgentLane, .closed = true};
   LoopLane hindsight{.name = kHindsightLane};
   for (const LoopCallSpec& call : config.calls) {
-    PlannedCall planned{.call = call, .configs = {{std::string(kMpiDefault), 0, 0}}};
+    LoopPlanCall planned{.call = call, .configs = {{std::string(kMpiDefault), 0, 0}}};
     const SweptTimes known = times_of(prior, call, plan.ranks);
     std::vector<SweptTimes> swept;
     for (const Sweep& sweep : sweeps) swept.push_back(times_of(sweep, call, plan.ranks));
@@ -194,7 +194,7 @@ LoopPlan plan_loop(const LoopConfig& config, const PolicyFile* policy) {
 std::string loop_request(const LoopConfig& config, const LoopPlan& plan) {
   using Json = nlohmann::ordered_json;
   Json calls = Json::array();
-  for (const PlannedCall& planned : plan.calls) {
+  for (const LoopPlanCall& planned : plan.calls) {
     Json configs = Json::array();
     for (const MpiConfig& one : planned.configs) {
       configs.push_back({one.number, one.segment_bytes});

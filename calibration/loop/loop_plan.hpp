@@ -14,7 +14,7 @@
 namespace cclgym {
 
 /// A call of the loop, with the configurations among which policies choose.
-struct PlannedCall {
+struct LoopPlanCall {
   LoopCallSpec call;
   std::vector<MpiConfig> configs{};  ///< OpenMPI's own choice is the first
   std::vector<double> prior_s{};     ///< by configuration; infinite: no candidate of the agent
@@ -42,7 +42,7 @@ inline constexpr const char* kPolicyFrozenLane = "policy-frozen";
 
 struct LoopPlan {
   int ranks = 0;  ///< ranks of the prior; the loop must have as many
-  std::vector<PlannedCall> calls{};
+  std::vector<LoopPlanCall> calls{};
   std::vector<LoopLane> lanes{};
   std::shared_ptr<PolicyChooser> chooser{};  ///< for the lane that asks; null: there is none
 };

@@ -157,7 +157,7 @@ class EventRunner {
 // measurement has.
 LoopRow row_of(const json& row, const LoopPlan& plan) {
   const auto call = row.at(2).get<std::size_t>();
-  const PlannedCall& planned = plan.calls.at(call);
+  const LoopPlanCall& planned = plan.calls.at(call);
   const MpiConfig& config = planned.configs.at(row.at(4).get<std::size_t>());
   return {.at_s = std::round(row.at(0).get<double>() * 1e3) / 1e3,
           .iteration = row.at(1).get<std::int64_t>(),

@@ -22,7 +22,7 @@ std::vector<const LoopLane*> lanes_with_tables(const LoopPlan& plan) {
 nlohmann::ordered_json loop_plan_json(const LoopPlan& plan) {
   nlohmann::ordered_json calls = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < plan.calls.size(); ++i) {
-    const PlannedCall& planned = plan.calls[i];
+    const LoopPlanCall& planned = plan.calls[i];
     nlohmann::ordered_json tables = nlohmann::ordered_json::object();
     for (const LoopLane* lane : lanes_with_tables(plan)) {
       const MpiConfig& config = planned.configs[lane->table[i]];

@@ -22,6 +22,9 @@ enum Info : std::size_t {
   InfoCollective,
   InfoEndsStep,
   InfoIllegal,
+  InfoStepTime,
+  InfoDefaultStepTime,
+  InfoExposed,
 };
 
 // Option of reset().
@@ -92,14 +95,14 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
             .action_space = setup_->actions->space(),
             .has_action_mask = true,
             .info_names = {kTime, kExpected, kDefault, kOracle, kRegime, kBytes, kCollective,
-                           kEndsStep, kIllegal},
+                           kEndsStep, kIllegal, kStepTime, kDefaultStepTime, kExposed},
             .reset_options = {regime_option()},
             .refuses_illegal_actions = setup_->refuses_illegal_actions},
       timer_(setup_->site, setup_->cache, setup_->timers),
       oracle_(setup_->actions, timer_, setup_->oracle_table),
       observer_(*setup_, timer_, oracle_),
       reward_(setup_->reward),
-      workload_(read_workload(setup_->workload, workload_site(*setup_->site->fabrics.front()))),
+      workload_(setup_->make_workload()),
       chain_(setup_->regimes) {
   spec_.observation_space = observation_space(observation());
   const FabricFeatures& fabric = setup_->fabric;
@@ -139,6 +142,7 @@ void CollectiveTuningEnv::reset(std::optional<std::uint64_t> seed, const YamlVal
   observer_.start();
   reward_.start();
   workload_->start(random_.stream());
+  start_step();
   if (held_) {
     chain_.hold(regime, random_.stream());
   } else {
@@ -196,6 +200,30 @@ void CollectiveTuningEnv::bound_costs(const Call& call, int steps) {
   input_.least_beta_s = bounds.data_s;
 }
 
+// Starts a step of the job in which no call has been chosen.
+void CollectiveTuningEnv::start_step() {
+  if (!setup_->job) return;
+  choices_ = setup_->job->defaults();
+  chosen_ = 0;
+  step_time_s_ = setup_->job->default_step().time_s;
+}
+
+// Chooses the configuration of the next call of the job. If the reward does not need it, the job's
+// step is simulated only after the last choice.
+void CollectiveTuningEnv::choose_in_step(const PlainConfig& config, std::span<double> info) {
+  info[InfoStepTime] = info[InfoDefaultStepTime] = info[InfoExposed] = kNoInfo;
+  if (!setup_->job) return;
+  choices_[chosen_++] = config;
+  if (!setup_->rewards_steps && chosen_ < choices_.size()) return;
+  const JobStep step = setup_->job->step(choices_);
+  input_.step_before_s = step_time_s_;
+  input_.step_after_s = step_time_s_ = step.time_s;
+  info[InfoStepTime] = step.time_s * 1e6;
+  info[InfoDefaultStepTime] = setup_->job->default_step().time_s * 1e6;
+  info[InfoExposed] = step.exposed_s * 1e6;
+  if (chosen_ == choices_.size()) start_step();
+}
+
 StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
                                       const StepBuffers& out) {
   check_action(spec_, action);
@@ -223,6 +251,7 @@ StepOutcome CollectiveTuningEnv::step(std::span<const std::int32_t> action,
   input_.expected_s = expected.time_s;
   bound_costs(call, expected.steps);
   input_.context = next_.context;
+  choose_in_step(config, out.info);
   observer_.finish(time_s);
   input_.shared_network = observation().shared_network();
   StepOutcome outcome;

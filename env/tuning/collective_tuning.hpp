@@ -11,6 +11,7 @@
 #include "env/gym/environment.hpp"
 #include "env/tuning/actions/flat_tuning_actions.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
+#include "env/tuning/job/tuning_job.hpp"
 #include "env/tuning/noise_regimes.hpp"
 #include "env/tuning/oracle_table.hpp"
 #include "env/tuning/tuning_observation.hpp"
@@ -42,7 +43,9 @@ struct TuningSetup {
   std::vector<std::size_t> condition_of;  ///< index into site->conditions, by regime
   /// The same for calls during which the job computes; equal to condition_of if that costs nothing.
   std::vector<std::size_t> overlapped_of;
-  YamlValue workload;  ///< input of read_workload
+  YamlValue workload;                      ///< input of read_workload
+  std::shared_ptr<const TuningJob> job{};  ///< the workload if it is a job; else null
+  bool rewards_steps = false;  ///< true if the reward of each call depends on the job's step
   std::shared_ptr<const TuningActions> actions;
   std::shared_ptr<const FlatTuningActions> flat_actions;
   std::vector<IdleProgram> idle_programs{};
@@ -64,6 +67,8 @@ struct TuningSetup {
   std::shared_ptr<CallTimerPool> timers;      ///< simulate for all copies
   std::shared_ptr<OracleTable> oracle_table;  ///< results of the oracles of all copies
 
+  /// A stream of calls of its own.
+  [[nodiscard]] std::unique_ptr<Workload> make_workload() const;
   /// Finds the best action of every call of a workload with finitely many calls, in every regime
   /// (OracleTable::fill). Returns the number of pairs of a call and a condition; 0 if the workload
   /// has no list.
@@ -72,12 +77,19 @@ struct TuningSetup {
   [[nodiscard]] std::vector<Call> listed_calls() const;
 };
 
+/// A machine that takes the place of the options `fabric` and `cost_model`.
+struct GivenMachine {
+  std::shared_ptr<const Fabric> fabric;
+  std::string label;  ///< TuningSetup::fabric_label
+  CostModel cost_model;
+};
+
 /// Reads the options (read_tuning_options) and makes what they ask for. Throws UserError at the
 /// location of the mistake. `library`: the algorithms that `programs` may name. `reward`: replaces
-/// the options' own.
+/// the options' own. `machine`: replaces the options' own, if it is not null.
 [[nodiscard]] std::shared_ptr<const TuningSetup> read_tuning_setup(
     const YamlValue& options, const AlgorithmLibrary& library = AlgorithmLibrary::shipped(),
-    const YamlValue* reward = nullptr);
+    const YamlValue* reward = nullptr, const GivenMachine* machine = nullptr);
 /// Throws UserError at the first idle program that no fabric could run. One that only this machine
 /// excludes is no error: a policy moves between machines if their environments name the same
 /// programs.
@@ -135,6 +147,9 @@ class CollectiveTuningEnv : public Environment {
   static constexpr const char* kCollective = "collective";
   static constexpr const char* kEndsStep = "ends_step";
   static constexpr const char* kIllegal = "illegal";
+  static constexpr const char* kStepTime = "step_time_us";
+  static constexpr const char* kDefaultStepTime = "default_step_time_us";
+  static constexpr const char* kExposed = "exposed_us";
 
   explicit CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setup);
   /// `options` is a mapping of collective_tuning_options().
@@ -182,6 +197,8 @@ class CollectiveTuningEnv : public Environment {
   [[nodiscard]] PlainConfig rewarded_config();
   [[nodiscard]] double time_default(std::size_t condition);
   void bound_costs(const Call& call, int steps);
+  void start_step();
+  void choose_in_step(const PlainConfig& config, std::span<double> info);
 
   std::shared_ptr<const TuningSetup> setup_;
   EnvironmentSpec spec_;
@@ -194,6 +211,9 @@ class CollectiveTuningEnv : public Environment {
   EpisodeRandom random_;
   WorkloadCall next_;
   RewardInput input_;
+  std::vector<PlainConfig> choices_;  ///< by call of the job; the default where none was made
+  std::size_t chosen_ = 0;            ///< number of choices in this step of the job
+  double step_time_s_ = 0;            ///< time of the job's step with choices_
   int calls_ = 0;
   bool held_ = false;  ///< true if the regime is fixed in this episode
 };

@@ -234,6 +234,7 @@ TuningOptions read_tuning_options(const YamlValue& options, const AlgorithmLibra
   read.engine = spec_of("engine").choices[choice("engine")];
   read.machine_seed = static_cast<std::uint64_t>(integer("machine_seed"));
   read.regimes = read_noise_regimes(value("noise"));
+  read.noise_where = value("noise").location();
   read.overlap_rate = read_real(value("overlap_rate"), spec_of("overlap_rate"));
   read.workload = value("workload");
   read.profile = static_cast<ActionProfile>(choice("actions"));

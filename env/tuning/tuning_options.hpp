@@ -41,6 +41,7 @@ struct TuningOptions {
   std::string engine;
   std::uint64_t machine_seed = 0;
   NoiseRegimes regimes;
+  SourceLocation noise_where{};
   double overlap_rate = 1;
   YamlValue workload;  ///< input of read_workload, which needs the machine
   ActionProfile profile = ActionProfile::Offline;

@@ -191,7 +191,12 @@ double TuningReward::alpha_beta(const RewardInput& input) const {
 }
 
 // Time of the iteration, at its end: the logarithm of its speedup, or in us if calls are paid so.
+// Rewards of a job's step add up to that over its calls.
 double TuningReward::step_reward(const RewardInput& input) {
+  if (input.step_after_s > 0) {
+    return in_us_ ? 1e6 * (input.step_before_s - input.step_after_s)
+                  : portable_log(input.step_before_s / input.step_after_s);
+  }
   chosen_.call(input.context, input.time_s);
   reference_.call(input.context, input.default_s);
   if (!input.context.ends_step) return 0;

@@ -22,7 +22,9 @@ enum class RewardKind : std::uint8_t {
   Rolling,    ///< LogSpeedup; its mean over the class's last W calls while the network is shared
   Tail,       ///< LogSpeedup with a term for the tail
   AlphaBeta,  ///< -time with SCCL's bonuses for few steps and little data, us
-  StepTime,   ///< ln(default time / time) of an iteration at its end, else 0
+  /// ln(default time / time) of an iteration at its end, else 0. With a job: ln(time of the job's
+  /// step before the choice / after it)
+  StepTime,
 };
 
 struct RewardOptions {
@@ -59,6 +61,9 @@ struct RewardInput {
   double fan_out = 0;          ///< NicShares::fan_out of the call
   bool shared_network = false;
   CallContext context{};
+  /// Time of the job's step before and after the choice; 0: the workload is not a job.
+  double step_before_s = 0;
+  double step_after_s = 0;
 };
 
 /// State of rewards over calls. Does not allocate after construction.

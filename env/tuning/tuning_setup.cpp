@@ -52,8 +52,16 @@ void add_programs_of_tuners(const std::vector<std::string>& names, TunerSite sit
 }
 
 // Builds the machine. Messages of make_fabric have no location and get that of the option.
-void make_machine(const TuningOptions& options, TuningSetup& setup, CallSite& site) {
+void make_machine(const TuningOptions& options, const GivenMachine* given, TuningSetup& setup,
+                  CallSite& site) {
   try {
+    if (given != nullptr) {
+      site.fabrics = {given->fabric};
+      setup.fabric_label = given->label;
+      site.cost_model = given->cost_model;
+      site.engine = options.engine;
+      return;
+    }
     site.fabrics = fabrics_of(options.fabric);
     setup.fabric_label = fabric_label(options.fabric, *site.fabrics.front());
     site.cost_model = cost_model_for(options.cost_model, *site.fabrics.front());
@@ -67,6 +75,44 @@ void make_machine(const TuningOptions& options, TuningSetup& setup, CallSite& si
   }
   site.engine = options.engine;
   site.machine_seed = options.machine_seed;
+}
+
+// The machine of a job is the fabric as the communicator sees it.
+std::shared_ptr<TuningJob> make_job(const TuningOptions& options, TuningSetup& setup,
+                                    CallSite& site) {
+  if (!is_job_workload(options.workload)) return nullptr;
+  // Bursts depend on how long a link was idle before the call; jobs are simulated without them.
+  site.cost_model.network_burst_bytes = 0;
+  auto job = std::make_shared<TuningJob>(read_job_workload(options.workload), site.fabrics.front(),
+                                         site.cost_model);
+  if (job->machine() != site.fabrics.front()) {
+    setup.fabric_label +=
+        fmt::format(" communicator={} ranks={} nodes={}", job->workload().communicator_name(),
+                    job->machine()->ranks(), job->machine()->servers());
+  }
+  site.fabrics = {job->machine()};
+  return job;
+}
+
+// Finds the choices of the tuner with which the reward compares, and the job's step with them.
+void set_job_defaults(const TuningOptions& options, TuningSetup& setup, TuningJob& job) {
+  const bool rewarded = setup.reward.kind == RewardKind::StepTime || setup.reward.step_weight > 0;
+  const NoiseRegimes& noise = options.regimes;
+  if (rewarded && (noise.regimes.size() > 1 || !noise.regimes.front().profile.none() ||
+                   noise.measurement.any())) {
+    throw UserError(options.noise_where,
+                    "the step of a job is simulated without noise; expected noise none for a "
+                    "reward that depends on the step");
+  }
+  std::vector<PlainConfig> defaults;
+  for (const WorkloadCall& one : job.calls()) {
+    const bool other =
+        setup.reward_over && setup.actions->chooses(*setup.reward_over, one.call.collective);
+    defaults.push_back(other ? setup.actions->choose(*setup.reward_over, one.call)
+                             : setup.actions->reference(one.call));
+  }
+  job.set_defaults(setup.site, std::move(defaults));
+  setup.rewards_steps = rewarded;
 }
 
 // Makes the conditions of the machine: one for each regime, and one for calls that overlap with
@@ -91,13 +137,12 @@ void make_conditions(const TuningOptions& options, TuningSetup& setup, CallSite&
 void make_actions(const TuningOptions& options, const AlgorithmLibrary& library, TuningSetup& setup,
                   const std::shared_ptr<CallSite>& site, const std::vector<std::string>& tuners) {
   const std::shared_ptr<const Fabric>& fabric = site->fabrics.front();
+  setup.site = site;
   site->algorithms = library;
   for (const NamedProgram& program : options.programs.named) {
     if (!program.file.empty()) add_program(site->algorithms, program);
   }
-  setup.workload = options.workload;
-  const std::unique_ptr<Workload> workload =
-      read_workload(options.workload, workload_site(*fabric));
+  const std::unique_ptr<Workload> workload = setup.make_workload();
   const TunerSite tuner_site{.fabric = fabric,
                              .fabric_label = setup.fabric_label,
                              .cost_model = site->cost_model,
@@ -111,7 +156,6 @@ void make_actions(const TuningOptions& options, const AlgorithmLibrary& library,
   if (options.profile == ActionProfile::Pccl) {
     site->algorithms.add_buildable(pccl_programs(*fabric, options.limits));
   }
-  setup.site = site;
   setup.fabric = fabric_features(*fabric, site->cost_model);
   if (!synth.empty()) {
     setup.fabric.direct_s_per_B = direct_sends_s_per_B(*fabric, site->cost_model);
@@ -188,11 +232,15 @@ void set_reward(const TuningOptions& options, const std::vector<std::string>& tu
 
 std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
                                                      const AlgorithmLibrary& library,
-                                                     const YamlValue* reward) {
+                                                     const YamlValue* reward,
+                                                     const GivenMachine* machine) {
   const TuningOptions read = read_tuning_options(options, library, reward);
   auto setup = std::make_shared<TuningSetup>();
   auto site = std::make_shared<CallSite>();
-  make_machine(read, *setup, *site);
+  make_machine(read, machine, *setup, *site);
+  const std::shared_ptr<TuningJob> job = make_job(read, *setup, *site);
+  setup->workload = read.workload;
+  setup->job = job;
   make_conditions(read, *setup, *site);
   const std::vector<std::string> tuners =
       read.tuners ? *read.tuners : default_tuners(read.profile, *site->fabrics.front());
@@ -200,6 +248,7 @@ std::shared_ptr<const TuningSetup> read_tuning_setup(const YamlValue& options,
   find_idle_programs(read, *setup);
   set_features(read, *setup);
   set_reward(read, tuners, *setup);
+  if (job) set_job_defaults(read, *setup, *job);
   setup->episode_calls = read.episode_calls;
   setup->window = read.window;
   setup->oracle = read.oracle;
@@ -227,10 +276,15 @@ std::shared_ptr<const TuningSetup> checked_tuning_setup(const YamlValue& options
   return setup;
 }
 
+std::unique_ptr<Workload> TuningSetup::make_workload() const {
+  if (job) return iteration_workload(kJobWorkload, job->calls());
+  return read_workload(workload, workload_site(*site->fabrics.front()));
+}
+
 std::vector<Call> TuningSetup::listed_calls() const {
   std::vector<Call> calls;
-  const auto read = read_workload(workload, workload_site(*site->fabrics.front()));
-  for (const WorkloadCall& one : read->calls()) calls.push_back(one.call);
+  const std::unique_ptr<Workload> made = make_workload();
+  for (const WorkloadCall& one : made->calls()) calls.push_back(one.call);
   return calls;
 }
 

@@ -48,6 +48,7 @@ TEST_CASE("The shipped training files are read", "[agents][docs]") {
                                        "train-direct",
                                        "train-stragglers",
                                        "train-jobs",
+                                       "train-job-step",
                                        "train-zero-shot"};
   std::set<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(CCLGYM_SOURCE_DIR "/experiments")) {

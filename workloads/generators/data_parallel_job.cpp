@@ -23,7 +23,7 @@ JobGraph make_data_parallel_job(const DataParallelJob& job) {
   const auto parameters = static_cast<double>(job.model.parameters());
   const auto element = static_cast<double>(job.model.gradient_bytes);
   const double forward = job.model.forward_flop_per_sample * static_cast<double>(samples);
-  ProgramBuilder builder(graph);
+  JobProgramBuilder builder(graph);
   builder.compute("forward", forward, element * parameters);
   std::int32_t reduced = -1;
   const std::uint64_t first = std::min<std::uint64_t>(1 << 20, job.bucket_bytes);

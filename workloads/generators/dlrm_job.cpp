@@ -141,7 +141,7 @@ JobGraph make_dlrm_job(const DlrmJob& job) {
     return std::pair{passes * 2 * count * elements,
                      passes * kMlpBytes * (elements + 2 * count * width_sum(widths))};
   };
-  ProgramBuilder builder(graph);
+  JobProgramBuilder builder(graph);
   const std::int32_t indices =
       builder.overlapping(CollectiveKind::AllToAll, exchange, "alltoall", "indices",
                           looked_up * model.pooling * kIndexBytes, {});

@@ -11,7 +11,7 @@ namespace cclgym {
 namespace {
 
 // One pass of all layers over `queries` tokens per sequence, which attend to `keys` tokens.
-void add_inference_pass(ProgramBuilder& builder, const InferenceJob& job, std::int32_t tp_group,
+void add_inference_pass(JobProgramBuilder& builder, const InferenceJob& job, std::int32_t tp_group,
                         std::int64_t queries, std::int64_t keys) {
   const TransformerModel& model = job.model;
   const auto tp = static_cast<std::uint64_t>(job.tp);
@@ -89,7 +89,7 @@ JobGraph make_inference_job(const InferenceJob& job) {
   JobGraph graph;
   graph.name = job.model.name + "-inference";
   PlanCommunicators groups = add_plan(graph, {.tp = job.tp, .dp = job.dp}, false);
-  ProgramBuilder builder(graph);
+  JobProgramBuilder builder(graph);
   if (job.prompt > 0) {
     add_inference_pass(builder, job, groups.tp, job.prompt, job.context + job.prompt);
   }

@@ -378,7 +378,7 @@ class StageWriter {
   std::int32_t layers_;  ///< per chunk
   std::uint64_t tp_;
   bool sp_;
-  ProgramBuilder builder_;
+  JobProgramBuilder builder_;
   PartCost attention_, mlp_, experts_, embedding_, head_;
   std::vector<std::uint64_t> attention_tensors_, mlp_tensors_, expert_tensors_, embedding_tensors_,
       head_tensors_;

@@ -12,9 +12,9 @@ namespace cclgym {
 
 /// Appends operations to a program. Computation runs on stream "compute" in order; a blocking call
 /// holds up all later computation, an overlapping call only those that wait for it.
-class ProgramBuilder {
+class JobProgramBuilder {
  public:
-  explicit ProgramBuilder(JobGraph& job) : job_(job), compute_(job.stream_index("compute")) {}
+  explicit JobProgramBuilder(JobGraph& job) : job_(job), compute_(job.stream_index("compute")) {}
 
   std::int32_t compute(std::string_view name, double flop, double memory_bytes) {
     const JobOp op{.stream = compute_,

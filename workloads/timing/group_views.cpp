@@ -100,15 +100,16 @@ GroupView& GroupViews::of(const std::vector<std::int32_t>& ranks) {
 const Tuner& GroupViews::tuner(GroupView& view, const std::string& choice) {
   std::unique_ptr<const Tuner>& known = view.tuners[choice];
   if (!known) {
+    TunerSite site;
+    site.fabric = view.fabric;
+    site.cost_model = model_;
+    site.where.file = "tuner";
     if (is_tuner(choice)) {
-      TunerSite site;
-      site.fabric = view.fabric;
-      site.cost_model = model_;
-      site.where.file = "tuner";
       known = make_tuner(choice, site);
-    } else {
-      known = one_configuration(choice, model_);
+    } else if (tuners_.make) {
+      known = tuners_.make(choice, site);
     }
+    if (!known) known = one_configuration(choice, model_);
     if (!is_tuner(choice) || brings_programs(choice)) {
       view.simulator->add_algorithms(known->algorithms());
     }
@@ -137,8 +138,8 @@ const ConfiguredCall& GroupViews::planned(GroupView& view, std::int32_t communic
   const std::string choice =
       own == tuners_.calls.end()
           ? choice_of(communicator)
-          : fmt::format("{} {} {} {}", config_label(own->second), own->second.threads,
-                        own->second.tile_bytes, own->second.slots);
+          : fmt::format("{} {} {} {} {}", config_label(own->second), own->second.instances,
+                        own->second.threads, own->second.tile_bytes, own->second.slots);
   const auto [found, fresh] =
       planned_.try_emplace({&view, choice, call.collective, call.bytes, call.root});
   if (fresh) {

@@ -1,6 +1,7 @@
 // Communicators of a job: the fabric as each process group sees it, and the choice of its calls.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,6 +33,8 @@ struct JobTuners {
   std::map<std::string, std::string> communicator{};  ///< by name of the communicator
   /// Configurations of single calls, before all tuners. Their algorithms are shipped ones.
   std::map<NamedCall, Config> calls{};
+  /// Makes tuners of names that make_tuner does not know ("policy:FILE"); null: a configuration.
+  std::function<std::unique_ptr<const Tuner>(const std::string&, const TunerSite&)> make{};
 };
 
 /// A communicator: a process group, or the two ends of a message.

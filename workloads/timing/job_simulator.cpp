@@ -87,7 +87,7 @@ JobSimulator::JobSimulator(const JobGraph& job, std::shared_ptr<const Fabric> fa
     : job_(job),
       settings_(settings),
       rates_(gpu_rates(*fabric, model, settings.efficiency)),
-      views_(fabric, model) {
+      views_(std::make_shared<GroupViews>(fabric, model)) {
   check_job(job);
   if (job.ranks > fabric->ranks()) {
     throw UserError(fmt::format("job {} has {} ranks, but fabric '{}' has {} GPUs",
@@ -103,11 +103,12 @@ JobSimulator::JobSimulator(const JobGraph& job, std::shared_ptr<const Fabric> fa
 }
 
 JobRecord JobSimulator::run(const JobTuners& tuners) {
-  views_.set_tuners(job_, tuners);
+  views_->set_tuners(job_, tuners);
   JobRecord record;
+  record.views = views_;
   RankClasses classes =
-      settings_.fold ? fold_ranks(job_, views_, flows_) : single_ranks(job_.ranks);
-  record.lowered = lower_job(job_, views_, flows_, rates_, settings_.detail, std::move(classes));
+      settings_.fold ? fold_ranks(job_, *views_, flows_) : single_ranks(job_.ranks);
+  record.lowered = lower_job(job_, *views_, flows_, rates_, settings_.detail, std::move(classes));
   engine_->load(record.lowered.graph);
   std::optional<LinkSeriesRecorder> series;
   if (settings_.intervals > 0) series.emplace(*record.lowered.graph);

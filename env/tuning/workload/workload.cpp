@@ -150,6 +150,7 @@ const std::vector<WorkloadInfo>& workload_infos() {
     list.push_back({"curriculum", "calls of random collectives and log-uniform sizes"});
     list.push_back({"trace", "calls listed in a file"});
     list.push_back({"mixed", "iterations of several workloads in turn"});
+    list.push_back({"job", "calls of one communicator of a job, whose step is simulated"});
     return list;
   }();
   return infos;
@@ -196,11 +197,19 @@ const std::vector<OptionSpec>& workload_options() {
        .shape = OptionShape::List,
        .description = "calls of one iteration of trace"},
       {.name = "file",
-       .description = "YAML file with the list of calls of trace, if calls is not given"},
+       .description = "YAML file with the list of calls of trace, if calls is not given, or with "
+                      "the job of job"},
       {.name = "workloads",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
        .description = "workloads of mixed: names or mappings"},
+      {.name = "job",
+       .kind = OptionKind::Mapping,
+       .description = "the job of job itself, as in a file of a job, if file is not given"},
+      {.name = "communicator",
+       .description =
+           "communicator of job whose calls are chosen; not needed if it is the only one "
+           "with collective calls"},
   };
   return specs;
 }
@@ -275,6 +284,11 @@ std::unique_ptr<Workload> read_workload(const YamlValue& value, const WorkloadSi
   if (name == "curriculum") return read_curriculum(reader, site);
   if (name == "trace") return read_trace(reader, site);
   if (name == "mixed") return read_mixed(reader, site);
+  if (name == "job") {
+    throw UserError(where,
+                    "workload job cannot be a part of another workload; expected it as the "
+                    "workload of the environment");
+  }
   std::vector<WorkloadCall> iteration = job_iteration(name, site);
   if (!iteration.empty()) {
     return std::make_unique<IterationWorkload>(name, std::move(iteration));

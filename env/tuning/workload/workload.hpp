@@ -81,8 +81,12 @@ struct WorkloadInfo {
 [[nodiscard]] const std::vector<OptionSpec>& trace_call_options();
 
 /// Reads a workload, which is a name ("ddp-resnet-50") or a mapping ({name: sweep, collectives:
-/// [allreduce]}) of workload_options(). Throws UserError at the location of the mistake.
+/// [allreduce]}) of workload_options(). Throws UserError at the location of the mistake. A job is
+/// read by read_job_workload, because it determines the machine.
 [[nodiscard]] std::unique_ptr<Workload> read_workload(const YamlValue& value,
                                                       const WorkloadSite& site);
+/// Repeats the calls of one iteration.
+[[nodiscard]] std::unique_ptr<Workload> iteration_workload(std::string name,
+                                                           std::vector<WorkloadCall> calls);
 
 }  // namespace cclgym

@@ -37,6 +37,10 @@ std::vector<CollectiveKind> collectives_of(const std::vector<WorkloadCall>& call
 IterationWorkload::IterationWorkload(std::string name, std::vector<WorkloadCall> calls)
     : Workload(std::move(name), collectives_of(calls)), calls_(std::move(calls)) {}
 
+std::unique_ptr<Workload> iteration_workload(std::string name, std::vector<WorkloadCall> calls) {
+  return std::make_unique<IterationWorkload>(std::move(name), std::move(calls));
+}
+
 void IterationWorkload::start(Random& /*random*/) { position_ = 0; }
 
 WorkloadCall IterationWorkload::next(Random& /*random*/) {

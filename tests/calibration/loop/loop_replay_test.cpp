@@ -37,7 +37,7 @@ SweptMachine swept_machine(const LoopConfig& config, const LoopPlan& plan) {
   for (const LoopSweep& sweep : config.hindsight) {
     const std::vector<Measurement> rows = read_measured_file(sweep.measured);
     auto& calls = machine.emplace_back();
-    for (const PlannedCall& planned : plan.calls) {
+    for (const LoopPlanCall& planned : plan.calls) {
       auto& configs = calls.emplace_back();
       for (const MpiConfig& one : planned.configs) {
         Swept& swept = configs.emplace_back();
@@ -101,7 +101,7 @@ LearnerCall measured_call(const Swept& swept, std::size_t state, std::size_t cal
 Replayed replay(const LoopConfig& config, const LoopPlan& plan, const SweptMachine& machine,
                 std::uint64_t seed) {
   std::vector<std::vector<double>> prior_s;
-  for (const PlannedCall& call : plan.calls) prior_s.push_back(call.prior_s);
+  for (const LoopPlanCall& call : plan.calls) prior_s.push_back(call.prior_s);
   TableLearner learner(prior_s);
   const std::vector<std::uint16_t> frozen = learner.table();
   const std::vector<std::uint16_t>& hindsight = plan.lanes.back().table;

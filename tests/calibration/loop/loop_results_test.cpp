@@ -101,7 +101,7 @@ TEST_CASE("loop: the plan has the best of the sweeps, and all that comes near") 
   REQUIRE(plan.calls.size() == 14);
   REQUIRE(plan.lanes.size() == 4);
   for (std::size_t i = 0; i < plan.calls.size(); ++i) {
-    const PlannedCall& call = plan.calls[i];
+    const LoopPlanCall& call = plan.calls[i];
     CAPTURE(i);
     CHECK(call.configs.front().algorithm == kMpiDefault);
     CHECK(call.configs.size() == call.prior_s.size());

@@ -215,7 +215,7 @@ TEST_CASE("plan of a loop: a policy adds two lanes, and no candidates of the age
   CHECK(plan.lanes.back().asks);
   CHECK(plan.lanes.back().table == plan.lanes[plain.lanes.size()].table);
   CHECK(plan.chooser->table() == plan.lanes.back().table);
-  const PlannedCall& call = plan.calls[0];
+  const LoopPlanCall& call = plan.calls[0];
   CHECK(call.configs.size() > plain.calls[0].configs.size());
   for (std::size_t i = 0; i < call.configs.size(); ++i) {
     const bool known = i < plain.calls[0].configs.size();
