@@ -191,9 +191,11 @@ int workload(const std::vector<std::string>& args) {
                   "choice of configurations: a tuner (cclgym list tuners), policy:FILE (cclgym "
                   "export), or ALGORITHM[/PROTOCOL[/CHANNELS]]; for single communicators: "
                   "tp=T,dp=T "
-                  "[default: nccl-default:2.18]")
+                  "[default: nccl-default:2.18, rccl-default or ring/Simple/1, by the GPU]")
           .option("compare", "T,…", "further tuners, whose step times are compared")
           .flag("tune", "search the configurations that make the step fastest")
+          .option("tune-programs", "A,…",
+                  "programs among which --tune searches [default: ring,tree,nvls,nvls-tree]")
           .option(options().detail, "D")
           .option("engine", "E", "simulation engine [default: flow]")
           .option(options().flops, "X")
@@ -221,7 +223,9 @@ int workload(const std::vector<std::string>& args) {
 
   JobSettings settings;
   settings.tuners = tuners;
-  settings.tuners.make = policy_tuner_maker([](const std::string& text) { print_warning(text); });
+  if (settings.tuners.job.empty()) settings.tuners.job = default_job_tuner(*fabric);
+  settings.tuners.say = [](const std::string& text) { print_warning(text); };
+  settings.tuners.make = policy_tuner_maker(settings.tuners.say);
   if (arguments->has("engine")) settings.engine = arguments->text("engine");
   settings.detail = detail_of(*arguments, job, settings.engine);
   settings.fold = settings.detail == JobDetail::Calls;
@@ -235,8 +239,8 @@ int workload(const std::vector<std::string>& args) {
   std::vector<TunerRow> rows = compared(*arguments, simulator, record);
   std::optional<JobTuning> tuning;
   if (arguments->has("tune")) {
-    tuning = tune_with_progress(simulator);
-    if (rows.empty()) rows.push_back(row_of(tuners.job, job, record));
+    tuning = tune_with_progress(simulator, arguments->names("tune-programs"));
+    if (rows.empty()) rows.push_back(row_of(settings.tuners.job, job, record));
     add_tuned_rows(rows, *tuning, simulator);
   }
   write_files(*arguments, job, record, found, *fabric, model, rows);

@@ -11,8 +11,10 @@
 
 namespace cclgym {
 
-JobTuning tune_with_progress(JobSimulator& simulator) {
+JobTuning tune_with_progress(JobSimulator& simulator, const std::vector<std::string>& programs) {
   JobTuningOptions options;
+  for (const std::string& name : programs) (void)AlgorithmLibrary::shipped().at(name);
+  if (!programs.empty()) options.algorithms = programs;
   std::optional<Progress> progress;
   options.on_progress = [&](std::size_t done, std::size_t total) {
     if (!progress) progress.emplace(std::cerr, isatty(STDERR_FILENO) != 0, total, 0);

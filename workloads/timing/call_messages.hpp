@@ -29,6 +29,7 @@ class CallMessages {
   CallMessages(const ConfiguredCall& planned, TransferGraph& graph, std::vector<double>& capacities,
                std::size_t fabric_links, std::vector<std::int32_t> memories);
 
+  [[nodiscard]] std::int64_t nodes() const { return lowered_.graph->size(); }
   [[nodiscard]] AppendedCall append(TransferGraph& graph) const;
 
  private:

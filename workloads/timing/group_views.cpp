@@ -6,6 +6,7 @@
 
 #include "core/split.hpp"
 #include "sim/call/config_options.hpp"
+#include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
 
@@ -52,6 +53,12 @@ std::unique_ptr<const Tuner> one_configuration(const std::string& text, const Co
 
 }  // namespace
 
+std::string default_job_tuner(const Fabric& fabric) {
+  const GpuModel* gpu = find_gpu_model(fabric.gpu_model());
+  if (gpu == nullptr) return "ring/Simple/1";
+  return gpu->vendor == GpuVendor::Amd ? "rccl-default" : "nccl-default:2.18";
+}
+
 GroupViews::GroupViews(std::shared_ptr<const Fabric> fabric, CostModel model)
     : fabric_(std::move(fabric)), model_(std::move(model)) {
   // Bursts depend on how long a link was idle before the call.
@@ -61,6 +68,7 @@ GroupViews::GroupViews(std::shared_ptr<const Fabric> fabric, CostModel model)
 
 void GroupViews::set_tuners(const JobGraph& job, JobTuners tuners) {
   tuners_ = std::move(tuners);
+  if (tuners_.job.empty()) tuners_.job = default_job_tuner(*fabric_);
   names_.clear();
   choices_.clear();
   for (const Communicator& communicator : job.communicators) {
@@ -118,13 +126,23 @@ const Tuner& GroupViews::tuner(GroupView& view, const std::string& choice) {
 }
 
 Config GroupViews::chosen(GroupView& view, const std::string& choice, const Call& call) {
-  for (const std::string& name : {choice, tuners_.job, std::string(kDefaultJobTuner)}) {
+  const std::string last = default_job_tuner(*fabric_);
+  for (const std::string& name : {choice, tuners_.job, last}) {
     const Tuner& own = tuner(view, name);
     if (!own.chooses_for(call.collective)) continue;
     Config config = own.choose(call);
     const std::string reason =
         check_config(view.simulator->algorithms(), call, config, view.fabric->ranks());
-    if (reason.empty()) return config;
+    if (reason.empty()) {
+      const bool message = call.collective == CollectiveKind::AllToNext;
+      const std::string sentence =
+          fmt::format("{} has no configuration for {} on {} ranks; {} chooses", choice,
+                      to_string(call.collective), view.fabric->ranks(), name);
+      if (name != choice && !message && tuners_.say && said_.insert(sentence).second) {
+        tuners_.say(sentence);
+      }
+      return config;
+    }
     // A named configuration may not fit every size and group; the next choice serves the rest.
     if (is_tuner(name)) throw UserError(reason);
   }

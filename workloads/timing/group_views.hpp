@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@
 namespace cclgym {
 
 /// Tuner of calls that no other tuner is named for, and of those that a named configuration cannot
-/// carry out (sends and receives, for a ring).
-inline constexpr const char* kDefaultJobTuner = "nccl-default:2.18";
+/// carry out (sends and receives, for a ring): "nccl-default:2.18", "rccl-default" on AMD's GPUs,
+/// and "ring/Simple/1" on a fabric that does not name its GPUs.
+[[nodiscard]] std::string default_job_tuner(const Fabric& fabric);
 
 /// A call of a communicator, by name.
 struct NamedCall {
@@ -29,10 +31,13 @@ struct NamedCall {
 /// "dispatch:FILE", "pccl:FILE", "synth:KIND"), or a configuration
 /// "ALGORITHM[/PROTOCOL[/CHANNELS]]" ("ring/LL128/8"; Simple and one channel by default).
 struct JobTuners {
-  std::string job = kDefaultJobTuner;  ///< choice of all communicators without their own
+  std::string job{};  ///< choice of all communicators without their own; empty: default_job_tuner
   std::map<std::string, std::string> communicator{};  ///< by name of the communicator
   /// Configurations of single calls, before all tuners. Their algorithms are shipped ones.
   std::map<NamedCall, Config> calls{};
+  /// Gets a sentence about each collective that another tuner chooses for, because the named one
+  /// has no configuration. May be empty.
+  std::function<void(const std::string&)> say{};
   /// Makes tuners of names that make_tuner does not know ("policy:FILE"); null: a configuration.
   std::function<std::unique_ptr<const Tuner>(const std::string&, const TunerSite&)> make{};
 };
@@ -103,6 +108,7 @@ class GroupViews {
   [[nodiscard]] const ConfiguredCall& planned(GroupView& view, std::int32_t communicator,
                                               std::uint64_t bytes, const Call& call);
   std::map<CallKey, ConfiguredCall> planned_;
+  std::set<std::string> said_;
 };
 
 }  // namespace cclgym

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <map>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
-#include "core/limits/memory_limit.hpp"
 #include "sim/lowering/transfer_cost.hpp"
 #include "workloads/timing/call_flows.hpp"
 #include "workloads/timing/call_messages.hpp"
@@ -15,6 +15,9 @@
 namespace cclgym {
 
 namespace {
+
+// Nodes of a graph of messages, at about 150 B each.
+constexpr std::int64_t kMostNodes = 40'000'000;
 
 class JobLowering {
  public:
@@ -199,7 +202,13 @@ class JobLowering {
     LoweredCall& call = lowered_.calls.emplace_back();
     if (detail_ == JobDetail::Messages) {
       call.planned = &plan();
-      open.messages = std::make_unique<AppendedCall>(messages_of(*call.planned).append(*graph_));
+      const CallMessages& messages = messages_of(*call.planned);
+      if (std::int64_t{graph_->size()} + messages.nodes() > kMostNodes) {
+        throw UserError(fmt::format(
+            "job {} has more than {} messages and steps; detail 'calls' simulates large jobs",
+            quoted(job_.name), kMostNodes));
+      }
+      open.messages = std::make_unique<AppendedCall>(messages.append(*graph_));
       return;
     }
     const auto [known, fresh] = call_routes_.try_emplace({key, call_type_of(op)});

@@ -73,7 +73,7 @@ struct LoweredJob {
 ///
 /// `flows`: those of `views`. `classes`: with JobDetail::Messages, each rank must be its own class.
 /// Throws UserError as the
-/// tuners do, ResourceError if the graph cannot fit into memory.
+/// tuners do, and if the graph of all messages would be too large.
 [[nodiscard]] LoweredJob lower_job(const JobGraph& job, GroupViews& views, CallFlows& flows,
                                    const GpuRates& rates, JobDetail detail, RankClasses classes);
 

@@ -1,0 +1,112 @@
+// Tests of cclgym workload as a process.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cclgym::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kJob =
+    "job: small\n"
+    "ranks: 4\n"
+    "communicators: {dp: {groups: [[0, 1, 2, 3]]}}\n"
+    "programs:\n"
+    "  - ranks: 0..3\n"
+    "    ops:\n"
+    "      - {name: backward, compute: 1ms}\n"
+    "      - {name: gradients, allreduce: 4MiB, on: dp, after: [backward]}\n"
+    "      - {name: rest, compute: 0.2ms}\n";
+
+Ended workload(const TemporaryFolder& folder, std::vector<std::string> options) {
+  options.insert(options.begin(), {"workload", "job.yaml", "--fabric", "ring", "--gpus", "4"});
+  return run_program(options, folder.path());
+}
+
+TEST_CASE("workload prints the step, and writes what it shows", "[cli][workload]") {
+  const TemporaryFolder folder;
+  write_file(folder / "job.yaml", kJob);
+  const Ended text = workload(
+      folder, {"--cost-model", "hockney", "--tuner", "ring/Simple/1", "--compare",
+               "ring/Simple/2,chain/Simple/1", "--report", "step.html", "--timeline", "step.json"});
+  CAPTURE(text.err);
+  REQUIRE(text.code == 0);
+  CHECK(contains(text.out, "small"));
+  CHECK(contains(text.out, "allreduce"));
+  CHECK(contains(text.out, "chain/Simple/1"));
+  CHECK(contains(read_file(folder / "step.html"), "small"));
+  CHECK(nlohmann::json::parse(read_file(folder / "step.json")).contains("traceEvents"));
+  const Ended json =
+      workload(folder, {"--cost-model", "hockney", "--tuner", "ring/Simple/1", "--json"});
+  REQUIRE(json.code == 0);
+  const auto parsed = nlohmann::json::parse(json.out);
+  CHECK(parsed.at("step_time_s").get<double>() > 1e-3);
+}
+
+TEST_CASE("workload finds faster configurations", "[cli][workload]") {
+  const TemporaryFolder folder;
+  write_file(folder / "job.yaml", kJob);
+  const Ended ended =
+      workload(folder, {"--cost-model", "v100", "--tuner", "ring/LL/1", "--tune", "--json"});
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  const auto parsed = nlohmann::json::parse(ended.out);
+  REQUIRE(parsed.at("tuned_calls").size() == 1);
+  const auto& call = parsed.at("tuned_calls").at(0);
+  CHECK(call.at("before").at("protocol") == "LL");
+  CHECK(call.at("step_s").get<double>() < parsed.at("step_time_s").get<double>());
+}
+
+TEST_CASE("workload refuses wrong requests", "[cli][workload]") {
+  const TemporaryFolder folder;
+  write_file(folder / "job.yaml", kJob);
+  const auto refusal = [&](const std::vector<std::string>& options) {
+    const Ended ended = workload(folder, options);
+    CHECK(ended.code == 2);
+    CHECK(ended.out.empty());
+    return ended.err;
+  };
+  CHECK(contains(refusal({"--tuner", "dq=ring"}), "unknown communicator 'dq'"));
+  CHECK(contains(refusal({"--tuner", "rign/LL"}), "ring"));
+  CHECK(contains(refusal({"--tuner", "ring/L/1"}), "LL"));
+  CHECK(contains(refusal({"--tuner", "dp=ring,dp=tree"}), "communicator 'dp' has two tuners"));
+  CHECK(contains(refusal({"--compare", "dp=ring"}), "is for one communicator"));
+  CHECK(contains(refusal({"--detail", "all"}), "messages"));
+  CHECK(contains(refusal({"--detail", "calls", "--engine", "simgrid"}), "message by message only"));
+  CHECK(contains(refusal({"--groups", "job.yaml"}), "is only for files of format chakra"));
+  CHECK(contains(refusal({"--step", "3"}), "is only for files of format kineto"));
+  CHECK(contains(refusal({"--report", "no/where.html"}), "the folder 'no' does not exist"));
+  CHECK(contains(refusal({"--flops-efficiency", "2"}), "<= 1"));
+  const Ended few =
+      run_program({"workload", "job.yaml", "--fabric", "ring", "--gpus", "3"}, folder.path());
+  CHECK(few.code == 2);
+  CHECK(contains(few.err, "job 'small' has 4 ranks, but fabric 'ring' has 3 GPUs"));
+  write_file(folder / "job.txt", kJob);
+  const Ended unknown = run_program({"workload", "job.txt", "--fabric", "dgx1"}, folder.path());
+  CHECK(unknown.code == 2);
+  CHECK(contains(unknown.err, "name it with --format"));
+}
+
+TEST_CASE("workload names ranks that wait for each other", "[cli][workload]") {
+  const TemporaryFolder folder;
+  write_file(
+      folder / "job.yaml",
+      "ranks: 2\n"
+      "communicators: {a: {groups: [[0, 1]]}, b: {groups: [[0, 1]]}}\n"
+      "programs:\n"
+      "  - ranks: 0\n"
+      "    ops: [{allreduce: 1MiB, on: a, stream: s}, {allreduce: 1MiB, on: b, stream: s}]\n"
+      "  - ranks: 1\n"
+      "    ops: [{allreduce: 1MiB, on: b, stream: s}, {allreduce: 1MiB, on: a, stream: s}]\n");
+  const Ended ended = workload(folder, {});
+  CHECK(ended.code == 3);
+  CHECK(contains(ended.err, "rank 0, collective 'allreduce' (line 5)"));
+}
+
+}  // namespace
+}  // namespace cclgym::test
