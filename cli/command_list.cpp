@@ -5,7 +5,7 @@ namespace cclgym {
 const std::vector<const Command*>& all_commands() {
   static const std::vector<const Command*> all{
       &run_command(),           &merge_command(),
-      &report_command(),        &simulate_command(),
+      &report_command(),        &simulate_command(), &workload_command(),
       &describe_command(),      &list_command(),
       &compile_command(),       &verify_command(),
       &synthesize_command(),    &check_certificate_command(),

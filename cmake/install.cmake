@@ -62,7 +62,7 @@ target_compile_features(cclgym_installed INTERFACE cxx_std_20)
 # Libraries that the archive needs, by name: an outside project finds them on its own machine.
 set(names fmt yaml-cpp pugixml)
 foreach(path ${CBC_LIBRARY} ${OSI_CLP_LIBRARY} ${OSI_LIBRARY} ${CLP_LIBRARY} ${COIN_UTILS_LIBRARY} ${CADICAL_LIBRARY}
-    ${SVM_LIBRARY} ${NLOPT_LIBRARY})
+    ${SVM_LIBRARY} ${NLOPT_LIBRARY} ${PROTOBUF_WIRE_LIBRARY} ${ZLIB_LIBRARY})
   get_filename_component(name ${path} NAME_WE)
   string(REGEX REPLACE "^lib" "" name ${name})
   list(APPEND names ${name})

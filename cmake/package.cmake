@@ -25,7 +25,7 @@ set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "${this}, openmpi-bin")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME cclgym-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "Headers and libraries of cclgym for C++ and C")
 set(development_depends libyaml-cpp-dev libfmt-dev libboost-dev nlohmann-json3-dev libpugixml-dev libnlopt-cxx-dev
-  libsvm-dev libcadical-dev coinor-libclp-dev coinor-libcbc-dev)
+  libsvm-dev libcadical-dev coinor-libclp-dev coinor-libcbc-dev libprotobuf-dev zlib1g-dev)
 if(CCLGYM_SIMGRID)
   list(APPEND development_depends libsimgrid-dev)
 endif()

@@ -39,6 +39,7 @@ struct Command {
 [[nodiscard]] const Command& merge_command();
 [[nodiscard]] const Command& report_command();
 [[nodiscard]] const Command& simulate_command();
+[[nodiscard]] const Command& workload_command();
 [[nodiscard]] const Command& describe_command();
 [[nodiscard]] const Command& list_command();
 [[nodiscard]] const Command& compile_command();

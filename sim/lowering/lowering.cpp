@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <optional>
 #include <utility>
 
 #include "core/error.hpp"
 #include "sim/call/tiles.hpp"
+#include "sim/graph/class_graph.hpp"
 #include "sim/graph/dependency_tracker.hpp"
+#include "sim/graph/symmetry.hpp"
 #include "sim/lowering/lowering_internal.hpp"
 
 namespace cclgym {
@@ -19,9 +22,23 @@ std::int32_t tiles_in(const ProgramOutline& outline, const Call& call, const Con
                   config);
 }
 
+// The graph with one node per class of equal nodes, which have equally long chains; the graph
+// itself if its nodes have no classes.
+std::shared_ptr<const TransferGraph> graph_of_classes(
+    const std::shared_ptr<const TransferGraph>& graph) {
+  std::vector<std::uint64_t> kinds(at(graph->size()));
+  for (TransferId node = 0; node < graph->size(); ++node) {
+    kinds[at(node)] = graph->route_of(node) >= 0 ? 1 : 0;
+  }
+  const std::optional<GraphSymmetry> symmetry = find_symmetry(*graph, kinds);
+  if (!symmetry) return graph;
+  return class_graph(*graph, *symmetry);
+}
+
 // Number of flows on the longest chain of firings that wait for each other: the time of the graph
 // if a flow takes one unit of time and nothing else takes any.
-int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& graph) {
+int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& full_graph) {
+  const std::shared_ptr<const TransferGraph> graph = graph_of_classes(full_graph);
   DependencyTracker tracker;
   tracker.load(graph);
   std::vector<TransferId> instant;

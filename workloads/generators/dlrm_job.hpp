@@ -28,8 +28,8 @@ struct DlrmModel {
 struct DlrmJob {
   DlrmModel model;
   std::int64_t ranks = 1;
-  std::uint64_t samples = 0;          ///< of each rank; 0: that of the model
-  std::uint64_t embedding_bytes = 4;  ///< of an embedding's element in AllToAll
+  std::uint64_t samples = 0;          ///< samples of each rank; 0: that of the model
+  std::uint64_t embedding_bytes = 4;  ///< size of an embedding's element in AllToAll
 };
 
 [[nodiscard]] const std::vector<DlrmModel>& dlrm_models();

@@ -9,8 +9,8 @@ namespace cclgym {
 namespace {
 
 constexpr double kMostRanks = 1e6;
-constexpr double kMostSequences = 65536;  // of a micro-batch
-constexpr double kMostTokens = 1 << 24;   // of a sequence
+constexpr double kMostSequences = 65536;  // sequences of a micro-batch
+constexpr double kMostTokens = 1 << 24;   // tokens of a sequence
 constexpr double kMostWidth = 1 << 20;
 
 OptionSpec count_option(std::string name, std::string description, double max,

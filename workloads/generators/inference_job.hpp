@@ -12,7 +12,7 @@ struct InferenceJob {
   TransformerModel model;
   std::int64_t tp = 1;
   std::int64_t dp = 1;          ///< replicas, which do not communicate
-  std::int64_t sequences = 8;   ///< of each replica
+  std::int64_t sequences = 8;   ///< sequences of each replica
   std::int64_t prompt = 512;    ///< tokens of a prompt; 0: no prompt is processed
   std::int64_t generated = 16;  ///< tokens generated per sequence
   std::int64_t context = 0;     ///< tokens that precede the prompt

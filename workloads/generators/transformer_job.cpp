@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 #include <numeric>
 
+#include "workloads/generators/gradient_buckets.hpp"
 #include "workloads/generators/transformer_stage.hpp"
 
 namespace cclgym {
 
 namespace {
 
-constexpr std::int64_t kMaxSequences = 1 << 24;  // of a micro-batch
+constexpr std::int64_t kMaxSequences = 1 << 24;  // sequences of a micro-batch
 constexpr double kMaxParameters = 1e15;
 constexpr double kMaxMessage = 1e18;  // B; sizes must not overflow 64 bits
 
@@ -183,8 +184,14 @@ std::optional<JobProblem> zero_problem(const TransformerJob& job) {
   return std::nullopt;
 }
 
-// Bound of the operations of all programs, as a double: it may exceed 64 bits.
-double operations_per_micro_batch(const TransformerJob& job) {
+// Bound of the operations of one micro-batch in all stages, and of those once per step. Doubles:
+// they may exceed 64 bits.
+struct OperationBound {
+  double each = 0;
+  double once = 0;
+};
+
+OperationBound operation_bound(const TransformerJob& job) {
   const bool sp = job.sequence_parallel;
   const bool tp = job.plan.tp > 1;
   double forward = 2 + (tp ? (sp ? 4 : 2) : 0);
@@ -196,17 +203,34 @@ double operations_per_micro_batch(const TransformerJob& job) {
   }
   double layer = forward + backward;
   if (job.recomputation == Recomputation::Full) layer += forward;
-  if (job.sharded()) layer += 3;
-  return static_cast<double>(job.model.layers) * layer +
-         static_cast<double>(job.plan.pp * job.virtual_stages) * 4 + 12;
+  if (job.sharded()) layer += 2;
+  const auto layers = static_cast<double>(job.model.layers);
+  const auto chunks = static_cast<double>(job.plan.pp * job.virtual_stages);
+  OperationBound bound;
+  bound.each = layers * layer + chunks * 4 + 16;
+  // Buckets: no more than tensors, and two of them together exceed the limit of one.
+  const double tensors = (12 + 2 * static_cast<double>(job.model.experts)) * layers + 8 * chunks;
+  double buckets = tensors;
+  const BucketRule rule = bucket_rule(job, static_cast<std::uint64_t>(job.plan.dp));
+  if (rule.limit > 0) {
+    const double full = static_cast<double>(job.model.parameters()) *
+                        static_cast<double>(job.model.tied ? 2 : 1) /
+                        static_cast<double>(rule.limit);
+    buckets = std::min(buckets, 2 * full + 4 * chunks);
+  } else {
+    buckets = std::min(buckets, layers + 2 * chunks);
+  }
+  (job.zero >= 2 ? bound.each : bound.once) += buckets;
+  bound.once += buckets + 8 * static_cast<double>(job.plan.pp);  // parameters, update
+  return bound;
 }
 
 std::optional<JobProblem> size_problem(const TransformerJob& job) {
-  const double each = operations_per_micro_batch(job);
-  const double total = each * static_cast<double>(job.micro_batches());
+  const double total = max_operations(job);
   const auto most = static_cast<double>(kMaxJobOps);
   if (total <= most) return std::nullopt;
-  const auto fits = static_cast<std::int64_t>(most / each);
+  const OperationBound bound = operation_bound(job);
+  const auto fits = static_cast<std::int64_t>(std::max(0.0, most - bound.once) / bound.each);
   const std::int64_t unit = job.plan.dp * job.micro_batch;
   return JobProblem{"global_batch",
                     fmt::format("{} micro-batches make about {:.3g} million operations, but at "
@@ -217,6 +241,11 @@ std::optional<JobProblem> size_problem(const TransformerJob& job) {
 }
 
 }  // namespace
+
+double max_operations(const TransformerJob& job) {
+  const OperationBound bound = operation_bound(job);
+  return bound.each * static_cast<double>(job.micro_batches()) + bound.once;
+}
 
 std::optional<JobProblem> find_problem(const TransformerJob& job) {
   for (const auto& find :

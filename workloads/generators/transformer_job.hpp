@@ -17,7 +17,7 @@ enum class DataParallelism : std::uint8_t { Megatron, Ddp, DeepSpeed, Fsdp };
 
 enum class Recomputation : std::uint8_t {
   None,
-  Selective,  ///< of attention scores (Korthikanti et al. 2022)
+  Selective,  ///< attention scores (Korthikanti et al. 2022)
   Full,       ///< the forward pass of every layer, with its calls
 };
 
@@ -36,9 +36,9 @@ struct TransformerJob {
   bool overlap_gradients = true;   ///< reduce gradients during the last backward pass
   std::uint64_t bucket_bytes = 0;  ///< bucket of gradients; 0: default of the framework
   Recomputation recomputation = Recomputation::None;
-  std::uint64_t element_bytes = 2;  ///< of parameters and activations
+  std::uint64_t element_bytes = 2;  ///< size of parameters and activations
   std::uint64_t gradient_bytes =
-      0;  ///< of reduced gradients; 0: 4 for Megatron, else element_bytes
+      0;  ///< size of reduced gradients; 0: 4 for Megatron, otherwise element_bytes
 
   [[nodiscard]] std::int64_t micro_batches() const {
     return global_batch / (plan.dp * micro_batch);
@@ -64,6 +64,10 @@ struct JobProblem {
 };
 /// The first problem of a job; nullopt: it can be generated.
 [[nodiscard]] std::optional<JobProblem> find_problem(const TransformerJob& job);
+
+/// Upper bound of the number of operations in all programs of a job; at most kMaxJobOps unless
+/// find_problem refuses it.
+[[nodiscard]] double max_operations(const TransformerJob& job);
 
 /// Bounds of generated jobs.
 inline constexpr std::int64_t kMaxJobRanks = 1'000'000;

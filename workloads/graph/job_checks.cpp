@@ -1,8 +1,11 @@
 // Consistency of a job: indices, numbers, cycles, and calls that match between ranks.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -53,8 +56,15 @@ void check_tables(const JobGraph& job) {
     }
   }
   for (const std::vector<std::int32_t>& groups : job.groups_of) {
+    std::vector<std::int32_t> known;
     for (const std::int32_t group : groups) {
-      if (group != -1 && !in_range(group, job.groups.size())) fail("a rank has an unknown group");
+      if (group == -1) continue;
+      if (!in_range(group, job.groups.size())) fail("a rank has an unknown group");
+      known.push_back(group);
+    }
+    std::sort(known.begin(), known.end());
+    if (std::adjacent_find(known.begin(), known.end()) != known.end()) {
+      fail("a rank lists a group twice");
     }
   }
 }
@@ -76,14 +86,16 @@ void check_numbers(const JobGraph& job, std::int32_t rank, std::int32_t index) {
 // search per operation would take time in proportion to operations times ranks.
 std::vector<std::vector<bool>> memberships(const JobGraph& job) {
   std::vector<std::vector<bool>> member(at(job.ranks));
-  for (std::size_t rank = 0; rank < member.size(); ++rank) {
-    member[rank].resize(job.groups_of[rank].size());
-  }
+  std::vector<std::vector<std::int32_t>> groups_of(at(job.ranks));  // that list the rank, ascending
   for (std::size_t g = 0; g < job.groups.size(); ++g) {
     for (const std::int32_t rank : job.groups[g].ranks) {
-      const std::vector<std::int32_t>& own = job.groups_of[at(rank)];
-      const std::size_t c = at(job.groups[g].communicator);
-      if (c < own.size() && own[c] == static_cast<std::int32_t>(g)) member[at(rank)][c] = true;
+      groups_of[at(rank)].push_back(static_cast<std::int32_t>(g));
+    }
+  }
+  for (std::size_t rank = 0; rank < member.size(); ++rank) {
+    for (const std::int32_t group : job.groups_of[rank]) {
+      member[rank].push_back(
+          std::binary_search(groups_of[rank].begin(), groups_of[rank].end(), group));
     }
   }
   return member;
@@ -116,83 +128,92 @@ void check_group(const JobGraph& job, std::int32_t rank, std::int32_t index,
   if (group.ranks[at(op.peer)] == rank) refuse(job, rank, index, "its peer is the rank itself");
 }
 
-// Calls of each group, as its first member makes them; the others are compared with these.
-void check_collectives(const JobGraph& job) {
-  struct Made {
-    std::vector<std::int32_t> ops;  ///< of the group's first member
-  };
-  std::vector<Made> made(job.groups.size());
-  std::vector<std::size_t> position(job.groups.size());
-  std::vector<std::vector<std::int32_t>> orders;  // by program
-  orders.reserve(job.programs.size());
-  for (const RankProgram& program : job.programs) orders.push_back(execution_order(job, program));
-  const auto each_call = [&](std::int32_t rank, auto&& visit) {
-    const RankProgram& program = job.program(rank);
-    for (const std::int32_t index : orders[at(job.program_of[at(rank)])]) {
-      if (program.ops[at(index)].kind == JobOpKind::Collective) {
-        visit(job.groups_of[at(rank)][at(program.ops[at(index)].communicator)], index);
+// Compares the calls of each group's members with those of its first member.
+class CollectiveChecks {
+ public:
+  explicit CollectiveChecks(const JobGraph& job) : job_(job), calls_(job.programs.size()) {
+    for (std::size_t program = 0; program < job.programs.size(); ++program) {
+      const RankProgram& own = job.programs[program];
+      (void)execution_order(job, own);  // there is one
+      for (std::int32_t index = 0; index < own.size(); ++index) {
+        const JobOp& op = own.ops[at(index)];
+        if (op.kind == JobOpKind::Collective) calls_[program][op.communicator].push_back(index);
       }
     }
-  };
-  for (std::int32_t rank = 0; rank < job.ranks; ++rank) {
-    each_call(rank, [&](std::int32_t group, std::int32_t index) {
-      if (job.groups[at(group)].ranks.front() == rank) made[at(group)].ops.push_back(index);
-    });
   }
-  const auto name_of = [&](std::int32_t group) {
-    return quoted(job.communicators[at(job.groups[at(group)].communicator)].name);
+
+  void run() {
+    for (std::size_t g = 0; g < job_.groups.size(); ++g) {
+      const ProcessGroup& group = job_.groups[g];
+      const Caller first = caller(static_cast<std::int32_t>(g), group.ranks.front());
+      for (const std::int32_t rank : group.ranks) {
+        const Caller own = caller(static_cast<std::int32_t>(g), rank);
+        if (own.program == first.program && own.slot == first.slot) continue;
+        if (!equal_.contains({first.program, first.slot, own.program, own.slot})) {
+          compare(group, first, own);
+          equal_.insert({first.program, first.slot, own.program, own.slot});
+        }
+      }
+    }
+  }
+
+ private:
+  // A member of a group: its program, and the group's place in JobGraph::groups_of.
+  struct Caller {
+    std::int32_t rank;
+    std::int32_t program;
+    std::int32_t slot;
   };
-  for (std::int32_t rank = 0; rank < job.ranks; ++rank) {
-    each_call(rank, [&](std::int32_t group, std::int32_t index) {
-      const std::int32_t first = job.groups[at(group)].ranks.front();
-      if (first == rank) return;
-      const std::vector<std::int32_t>& expected = made[at(group)].ops;
-      const std::size_t k = position[at(group)]++;
-      if (k >= expected.size()) {
-        refuse(job, rank, index,
-               fmt::format("call {} on a group of communicator {} has no counterpart on rank {}, "
-                           "which makes {}",
-                           k + 1, name_of(group), first, expected.size()));
+
+  [[nodiscard]] Caller caller(std::int32_t group, std::int32_t rank) const {
+    const auto& groups = job_.groups_of[at(rank)];
+    const auto found = std::find(groups.begin(), groups.end(), group);
+    return {rank, job_.program_of[at(rank)],
+            found == groups.end() ? -1 : static_cast<std::int32_t>(found - groups.begin())};
+  }
+  [[nodiscard]] const std::vector<std::int32_t>& calls_of(const Caller& caller) const {
+    static const std::vector<std::int32_t> none;
+    const auto& own = calls_[at(caller.program)];
+    const auto found = own.find(caller.slot);
+    return found == own.end() ? none : found->second;
+  }
+
+  void compare(const ProcessGroup& group, const Caller& first, const Caller& own) const {
+    const std::vector<std::int32_t>& expected = calls_of(first);
+    const std::vector<std::int32_t>& made = calls_of(own);
+    const std::string name = quoted(job_.communicators[at(group.communicator)].name);
+    for (std::size_t k = 0; k < std::min(made.size(), expected.size()); ++k) {
+      const JobOp& call = job_.program(own.rank).ops[at(made[k])];
+      const JobOp& other = job_.program(first.rank).ops[at(expected[k])];
+      if (call.collective == other.collective && call.bytes == other.bytes &&
+          call.root == other.root) {
+        continue;
       }
-      const JobOp& own = job.program(rank).ops[at(index)];
-      const JobOp& other = job.program(first).ops[at(expected[k])];
-      if (own.collective == other.collective && own.bytes == other.bytes &&
-          own.root == other.root) {
-        return;
-      }
-      refuse(job, rank, index,
+      refuse(job_, own.rank, made[k],
              fmt::format("call {} on a group of communicator {} is {} of {} B, but rank {} makes "
                          "{} of {} B",
-                         k + 1, name_of(group), to_string(own.collective), own.bytes, first,
+                         k + 1, name, to_string(call.collective), call.bytes, first.rank,
                          to_string(other.collective), other.bytes));
-    });
-    for (const std::int32_t group : job.groups_of[at(rank)]) {
-      if (group < 0) continue;
-      const std::int32_t first = job.groups[at(group)].ranks.front();
-      const std::vector<std::int32_t>& expected = made[at(group)].ops;
-      const auto& members = job.groups[at(group)].ranks;
-      if (rank != first && position[at(group)] < expected.size() &&
-          std::find(members.begin(), members.end(), rank) != members.end()) {
-        refuse(job, first, expected[position[at(group)]],
-               fmt::format("call {} on a group of communicator {} has no counterpart on rank {}, "
-                           "which makes {}",
-                           position[at(group)] + 1, name_of(group), rank, position[at(group)]));
-      }
-      position[at(group)] = 0;
+    }
+    const auto refuse_missing = [&](const Caller& caller, std::int32_t op, std::size_t k,
+                                    const Caller& other, std::size_t others) {
+      refuse(job_, caller.rank, op,
+             fmt::format("call {} on a group of communicator {} has no counterpart on rank {}, "
+                         "which makes {}",
+                         k + 1, name, other.rank, others));
+    };
+    if (made.size() > expected.size()) {
+      refuse_missing(own, made[expected.size()], expected.size(), first, expected.size());
+    }
+    if (expected.size() > made.size()) {
+      refuse_missing(first, expected[made.size()], made.size(), own, made.size());
     }
   }
-  // A member without the group in its table makes no calls.
-  for (std::size_t g = 0; g < job.groups.size(); ++g) {
-    for (const std::int32_t rank : job.groups[g].ranks) {
-      const auto& own = job.groups_of[at(rank)];
-      const bool listed =
-          std::find(own.begin(), own.end(), static_cast<std::int32_t>(g)) != own.end();
-      if (listed || made[g].ops.empty()) continue;
-      refuse(job, job.groups[g].ranks.front(), made[g].ops.front(),
-             fmt::format("rank {} is in the process group, but makes no call on it", rank));
-    }
-  }
-}
+
+  const JobGraph& job_;
+  std::vector<std::map<std::int32_t, std::vector<std::int32_t>>> calls_;  ///< by program, by slot
+  std::set<std::array<std::int32_t, 4>> equal_;
+};
 
 void check_messages(const JobGraph& job) {
   struct Ends {
@@ -250,7 +271,7 @@ std::uint64_t content_hash(const RankProgram& program) {
     mix(static_cast<std::uint64_t>(op.stream));
     mix(static_cast<std::uint64_t>(op.communicator));
     mix(op.bytes);
-    mix(static_cast<std::uint64_t>(op.seconds * 1e12));
+    mix(std::bit_cast<std::uint64_t>(op.seconds));
   }
   for (const std::int32_t dependency : program.deps) mix(static_cast<std::uint64_t>(dependency));
   return hash;
@@ -345,7 +366,7 @@ void check_job(const JobGraph& job) {
         check_group(job, rank, index, member[at(rank)]);
     }
   }
-  check_collectives(job);
+  CollectiveChecks(job).run();
   check_messages(job);
 }
 

@@ -44,7 +44,7 @@ struct JobOp {
 
 /// Ranks that communicate with each other, in the order of their indices in the group.
 struct ProcessGroup {
-  std::int32_t communicator = 0;    ///< index into JobGraph::communicators
+  std::int32_t communicator = 0;      ///< index into JobGraph::communicators
   std::vector<std::int32_t> ranks{};  ///< ranks of the job, each at most once; at least one
 
   friend bool operator==(const ProcessGroup&, const ProcessGroup&) = default;
@@ -66,7 +66,7 @@ struct RankProgram {
   /// ops[i] starts when the operations deps[dep_begin[i]] .. deps[dep_begin[i + 1] - 1] are done.
   std::vector<std::uint32_t> dep_begin{0};
   std::vector<std::int32_t> deps{};  ///< indices into ops
-  std::string file{};              ///< file that it was read from; empty: none
+  std::string file{};                ///< file that it was read from; empty: none
 
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(ops.size()); }
   /// Appends an operation that waits for others; returns its index. Indices of operations that
@@ -80,8 +80,8 @@ struct RankProgram {
 /// (groups_of), so one program serves all replicas of a data-parallel job.
 ///
 /// Member i of a group makes the k-th call on it together with the k-th calls of the other members,
-/// as in NCCL. The k-th Send of a rank to another in a group with a tag matches the other's k-th
-/// Recv from it with that tag.
+/// as in NCCL; calls count in the order of the program. The k-th Send of a rank to another in a
+/// group with a tag matches the other's k-th Recv from it with that tag.
 struct JobGraph {
   std::string name{};
   std::int32_t ranks = 0;
@@ -92,7 +92,7 @@ struct JobGraph {
   std::vector<std::vector<std::int32_t>> groups_of{};  ///< by rank, by JobOp::communicator: group
   std::vector<std::string> streams{};
   std::vector<std::string> names{};  ///< names of operations
-  /// "line" or "node": meaning of JobOp::origin in messages.
+  /// "line", "node" or "event": meaning of JobOp::origin in messages.
   std::string origin_word = "line";
 
   [[nodiscard]] const RankProgram& program(std::int32_t rank) const {

@@ -341,8 +341,8 @@ class GoalParser {
   GoalSchedule schedule_;
   std::vector<bool> read_;  ///< ranks that had their block
   std::int32_t rank_ = 0;
-  std::unordered_map<std::string_view, std::uint32_t> labels_;  ///< of the rank
-  std::vector<Pending> pending_;                                ///< its dependencies
+  std::unordered_map<std::string_view, std::uint32_t> labels_;  ///< operations of the block
+  std::vector<Pending> pending_;                                ///< dependencies of the block
 };
 
 }  // namespace

@@ -1,14 +1,20 @@
 #include "workloads/timing/call_flows.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <optional>
 #include <tuple>
 
+#include "core/hash.hpp"
+#include "sim/graph/class_graph.hpp"
 #include "sim/lowering/transfer_cost.hpp"
 
 namespace cclgym {
 
 namespace {
+
+constexpr std::size_t kCachedTimes = 1024;
 
 using ConnectionKey = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
 
@@ -43,6 +49,25 @@ Traffic traffic_of(const LoweredProgram& lowered) {
   return traffic;
 }
 
+// Time of a program that is too large to be compiled, from the classes of its nodes; nullopt if it
+// has none, as on adaptive routes.
+std::optional<double> time_of_classes(const LoweredProgram& lowered) {
+  if (lowered.tiles > 1) return std::nullopt;
+  const TransferGraph& graph = *lowered.graph;
+  std::vector<std::uint64_t> costs;
+  for (TransferId node = 0; node < graph.size(); ++node) {
+    std::uint64_t cost = mix_hash(std::bit_cast<std::uint64_t>(graph.bytes(node)),
+                                  std::bit_cast<std::uint64_t>(graph.latency_s(node)));
+    cost = mix_hash(cost, std::bit_cast<std::uint64_t>(graph.rate_cap_Bps(node)));
+    costs.push_back(cost);
+  }
+  const std::optional<GraphSymmetry> symmetry = find_symmetry(graph, costs);
+  if (!symmetry) return std::nullopt;
+  const auto engine = make_engine("flow");
+  engine->load(class_graph(graph, *symmetry));
+  return engine->run().makespan_s;
+}
+
 }  // namespace
 
 std::int32_t sms_of(const ProgramOutline& outline, const CostModel& model, const Config& config,
@@ -67,14 +92,38 @@ std::vector<CallLoad> rounded_loads(const std::map<std::int32_t, double>& units)
   return loads;
 }
 
-CallFlow CallFlows::make(const PlannedCall& planned) {
+double CallFlows::time_s(const ConfiguredCall& planned, std::uint64_t bytes) {
+  Simulator& simulator = *planned.view->simulator;
+  Call sized = planned.call;
+  sized.bytes = bytes;
+  if (simulator.compiled(sized, planned.config) == nullptr) {
+    if (const auto time = time_of_classes(simulator.lowered(sized, planned.config))) {
+      ++simulations_;
+      return *time;
+    }
+  }
+  const AlgorithmLibrary& library = planned.view->simulator->algorithms();
+  Timer& known = timers_[planned.view];
+  if (!known.timer || known.algorithms != library.entries().size()) {
+    auto site = std::make_shared<CallSite>();
+    site->fabrics = {planned.view->fabric};
+    site->cost_model = planned.view->simulator->cost_model();
+    site->algorithms = library;
+    known.algorithms = library.entries().size();
+    known.timer =
+        std::make_unique<CallTimer>(std::move(site), kCachedTimes, CallTimer::Timing::Symmetric);
+  }
+  ++simulations_;
+  return known.timer->time(sized, plain_config(library, planned.config)).time_s;
+}
+
+CallFlow CallFlows::make(const ConfiguredCall& planned) {
   Simulator& simulator = *planned.view->simulator;
   CallFlow flow;
-  flow.time_s = simulator.simulate(planned.call, planned.config).time_s;
-  Call tiny = planned.call;
-  tiny.bytes = fitting_bytes(tiny.collective, 1, planned.view->fabric->ranks());
-  flow.latency_s = std::min(flow.time_s, simulator.simulate(tiny, planned.config).time_s);
-  simulations_ += 2;
+  flow.time_s = time_s(planned, planned.call.bytes);
+  const std::uint64_t least =
+      fitting_bytes(planned.call.collective, 1, planned.view->fabric->ranks());
+  flow.latency_s = std::min(flow.time_s, time_s(planned, least));
 
   const LoweredProgram lowered = simulator.lowered(planned.call, planned.config);
   for (int rank = 0; rank < planned.view->fabric->ranks(); ++rank) {
@@ -118,7 +167,7 @@ CallFlow CallFlows::make(const PlannedCall& planned) {
   return flow;
 }
 
-std::vector<CallLoad> CallFlows::loads_on(const PlannedCall& planned, const CallFlow& flow) {
+std::vector<CallLoad> CallFlows::loads_on(const ConfiguredCall& planned, const CallFlow& flow) {
   const Fabric& fabric = *planned.view->simulator->fabric_for(flow.nic);
   std::map<std::int32_t, double> units;
   for (const CallFlow::Connection& connection : flow.connections) {
@@ -130,13 +179,13 @@ std::vector<CallLoad> CallFlows::loads_on(const PlannedCall& planned, const Call
   return rounded_loads(units);
 }
 
-const CallFlow& CallFlows::of(const PlannedCall& planned) {
+const CallFlow& CallFlows::of(const ConfiguredCall& planned) {
   const auto known = flows_.find(&planned);
   if (known != flows_.end()) return known->second;
   return flows_.emplace(&planned, make(planned)).first->second;
 }
 
-const std::vector<CallLoad>& CallFlows::loads(const PlannedCall& planned) {
+const std::vector<CallLoad>& CallFlows::loads(const ConfiguredCall& planned) {
   const auto known = loads_.find(&planned);
   if (known != loads_.end()) return known->second;
   return loads_.emplace(&planned, loads_on(planned, of(planned))).first->second;

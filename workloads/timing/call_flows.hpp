@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/fast/call_timer.hpp"
 #include "workloads/timing/group_views.hpp"
 
 namespace cclgym {
@@ -51,17 +52,24 @@ class CallFlows {
 
   /// Flow of a call. Simulates the call twice: with its size, and with the smallest one, for the
   /// part of its time that does not depend on the size.
-  [[nodiscard]] const CallFlow& of(const PlannedCall& planned);
+  [[nodiscard]] const CallFlow& of(const ConfiguredCall& planned);
   /// Loads of the call on the links of its communicator, by link.
-  [[nodiscard]] const std::vector<CallLoad>& loads(const PlannedCall& planned);
+  [[nodiscard]] const std::vector<CallLoad>& loads(const ConfiguredCall& planned);
   [[nodiscard]] std::int64_t simulations() const { return simulations_; }
 
  private:
-  [[nodiscard]] CallFlow make(const PlannedCall& planned);
-  [[nodiscard]] std::vector<CallLoad> loads_on(const PlannedCall& planned, const CallFlow& flow);
+  [[nodiscard]] CallFlow make(const ConfiguredCall& planned);
+  [[nodiscard]] double time_s(const ConfiguredCall& planned, std::uint64_t bytes);
+  [[nodiscard]] std::vector<CallLoad> loads_on(const ConfiguredCall& planned, const CallFlow& flow);
   GroupViews& views_;
-  std::map<const PlannedCall*, CallFlow> flows_;
-  std::map<const PlannedCall*, std::vector<CallLoad>> loads_;
+  /// Timers, which simulate one node per class of equal nodes, for calls on many ranks.
+  struct Timer {
+    std::size_t algorithms = 0;  ///< in its library
+    std::unique_ptr<CallTimer> timer;
+  };
+  std::map<const GroupView*, Timer> timers_;
+  std::map<const ConfiguredCall*, CallFlow> flows_;
+  std::map<const ConfiguredCall*, std::vector<CallLoad>> loads_;
   std::int64_t simulations_ = 0;
 };
 

@@ -7,7 +7,7 @@
 
 namespace cclgym {
 
-CallMessages::CallMessages(const PlannedCall& planned, TransferGraph& graph,
+CallMessages::CallMessages(const ConfiguredCall& planned, TransferGraph& graph,
                            std::vector<double>& capacities, std::size_t fabric_links,
                            std::vector<std::int32_t> memories)
     : lowered_(planned.view->simulator->lowered(planned.call, planned.config)),

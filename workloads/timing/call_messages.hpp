@@ -26,7 +26,7 @@ class CallMessages {
   /// Lowers the call. `graph` gets the routes and the links that only this communicator has (its
   /// proxies); `capacities` are those of the graph's links. `fabric_links`: number of links of the
   /// fabric, which come first. `memories`: link of each rank's memory, which its messages cross.
-  CallMessages(const PlannedCall& planned, TransferGraph& graph, std::vector<double>& capacities,
+  CallMessages(const ConfiguredCall& planned, TransferGraph& graph, std::vector<double>& capacities,
                std::size_t fabric_links, std::vector<std::int32_t> memories);
 
   [[nodiscard]] AppendedCall append(TransferGraph& graph) const;

@@ -24,7 +24,7 @@ std::uint64_t mix(std::uint64_t value) { return mix(0, value); }
 // A call that a communicator makes, possibly many times.
 struct Type {
   CallType type;
-  const PlannedCall* like = nullptr;  // the same call on a communicator of the same shape
+  const ConfiguredCall* like = nullptr;  // the same call on a communicator of the same shape
   std::vector<CallLoad> loads;
 };
 
@@ -147,7 +147,7 @@ class RankFolding {
       std::vector<CallLoad> loads = loads_of(instance, flows_.of(*shape.like), routes);
       if (routes == shape.routes) return add(shape, std::move(loads));
     }
-    const PlannedCall& planned =
+    const ConfiguredCall& planned =
         instance.group >= 0
             ? views_.collective(op, job_.groups[at(instance.group)])
             : views_.message(op, instance.pair[0], instance.pair[1], instance.pair[2]);
@@ -326,7 +326,7 @@ class RankFolding {
   std::unordered_map<std::int32_t, std::vector<const JobOp*>> distinct_;  // by program
   // A simulated call.
   struct Shape {
-    const PlannedCall* like;
+    const ConfiguredCall* like;
     std::uint64_t routes;  // hash of its routes
     std::uint64_t number;
   };

@@ -131,8 +131,8 @@ Config GroupViews::chosen(GroupView& view, const std::string& choice, const Call
   return with_tiles(model_, {.algorithm = "naive"}, std::nullopt, std::nullopt);
 }
 
-const PlannedCall& GroupViews::planned(GroupView& view, std::int32_t communicator,
-                                       std::uint64_t bytes, const Call& call) {
+const ConfiguredCall& GroupViews::planned(GroupView& view, std::int32_t communicator,
+                                          std::uint64_t bytes, const Call& call) {
   const auto own = tuners_.calls.find({names_[at(communicator)], call.collective, bytes});
   // The label of a configuration cannot be the name of a tuner: it has blanks.
   const std::string choice =
@@ -154,7 +154,7 @@ const PlannedCall& GroupViews::planned(GroupView& view, std::int32_t communicato
   return found->second;
 }
 
-const PlannedCall& GroupViews::collective(const JobOp& op, const ProcessGroup& group) {
+const ConfiguredCall& GroupViews::collective(const JobOp& op, const ProcessGroup& group) {
   const int ranks = static_cast<int>(group.ranks.size());
   return planned(of(group.ranks), group.communicator, op.bytes,
                  {.collective = op.collective,
@@ -162,8 +162,8 @@ const PlannedCall& GroupViews::collective(const JobOp& op, const ProcessGroup& g
                   .root = op.root});
 }
 
-const PlannedCall& GroupViews::message(const JobOp& op, std::int32_t communicator,
-                                       std::int32_t from, std::int32_t to) {
+const ConfiguredCall& GroupViews::message(const JobOp& op, std::int32_t communicator,
+                                          std::int32_t from, std::int32_t to) {
   return planned(of({from, to}), communicator, op.bytes,
                  {.collective = CollectiveKind::AllToNext,
                   .bytes = fitting_bytes(CollectiveKind::AllToNext, op.bytes, 2)});

@@ -46,7 +46,7 @@ struct GroupView {
 };
 
 /// Call of a group with the configuration that its tuner chose.
-struct PlannedCall {
+struct ConfiguredCall {
   GroupView* view = nullptr;
   Call call;
   Config config;
@@ -72,10 +72,10 @@ class GroupViews {
   [[nodiscard]] GroupView& of(const std::vector<std::int32_t>& ranks);
   /// Call of a collective of a group of at least two ranks; its size is rounded up to a valid one.
   /// Throws UserError, with the operation in the message, if its tuner has no configuration for it.
-  [[nodiscard]] const PlannedCall& collective(const JobOp& op, const ProcessGroup& group);
+  [[nodiscard]] const ConfiguredCall& collective(const JobOp& op, const ProcessGroup& group);
   /// Call that carries a message from one rank to another: AllToNext on these two.
-  [[nodiscard]] const PlannedCall& message(const JobOp& op, std::int32_t communicator,
-                                           std::int32_t from, std::int32_t to);
+  [[nodiscard]] const ConfiguredCall& message(const JobOp& op, std::int32_t communicator,
+                                              std::int32_t from, std::int32_t to);
   /// Choice of a communicator: its own, or that of the job.
   [[nodiscard]] const std::string& choice_of(std::int32_t communicator) const {
     return choices_[at(communicator)];
@@ -100,9 +100,9 @@ class GroupViews {
     int root;
     auto operator<=>(const CallKey&) const = default;
   };
-  [[nodiscard]] const PlannedCall& planned(GroupView& view, std::int32_t communicator,
-                                           std::uint64_t bytes, const Call& call);
-  std::map<CallKey, PlannedCall> planned_;
+  [[nodiscard]] const ConfiguredCall& planned(GroupView& view, std::int32_t communicator,
+                                              std::uint64_t bytes, const Call& call);
+  std::map<CallKey, ConfiguredCall> planned_;
 };
 
 }  // namespace cclgym

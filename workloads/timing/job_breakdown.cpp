@@ -119,7 +119,7 @@ class Analysis {
     for_each_op([&](std::size_t actor, std::int32_t, const JobOp& op, std::size_t number) {
       const std::int32_t call = lowered_.ops[number].call;
       if (call < 0 || lowered_.calls[at(call)].planned == nullptr) return;
-      const PlannedCall& planned = *lowered_.calls[at(call)].planned;
+      const ConfiguredCall& planned = *lowered_.calls[at(call)].planned;
       const std::int32_t rank = lowered_.classes.actor[actor];
       const std::int32_t communicator = job_.group(rank, op).communicator;
       const Key key{
@@ -136,8 +136,10 @@ class Analysis {
         sums.emplace_back();
       }
       Sums& sum = sums[row->second];
-      sum.time_s += record_.end_s[number] - begin_s_[at(call)];
-      sum.wait_s += begin_s_[at(call)] - record_.start_s[number];
+      // A sender may be done before its receiver is ready.
+      const double begin_s = std::min(begin_s_[at(call)], record_.end_s[number]);
+      sum.time_s += record_.end_s[number] - begin_s;
+      sum.wait_s += begin_s - record_.start_s[number];
       sum.number += 1;
       auto& [calls, total_s] = sum.by_actor[actor];
       ++calls;
@@ -194,7 +196,9 @@ class Analysis {
       const std::int32_t call = lowered_.ops[number].call;
       const double end_s = record_.end_s[number];
       if (call >= 0) {
-        const double begin_s = begin_s_[at(call)];
+        if (begin_s_[at(call)] > end_s) last_member_[at(call)] = {actor, index};
+        const double begin_s =
+            begin_s_[at(call)] > end_s ? record_.start_s[number] : begin_s_[at(call)];
         found_.path.push_back({actor, index, begin_s, end_s});
         const std::int32_t rank = lowered_.classes.actor[actor];
         const JobOp& op = job_.program(rank).ops[at(index)];

@@ -93,7 +93,7 @@ class JobLowering {
     const RankProgram& program = job_.program(rank_of(actor));
     std::map<std::int32_t, std::int32_t> made;                         // calls by group
     std::map<std::array<std::int32_t, 5>, std::int32_t> made_by_pair;  // messages
-    for (const std::int32_t index : execution_order(job_, program)) {
+    for (std::int32_t index = 0; index < program.size(); ++index) {
       const JobOp& op = program.ops[at(index)];
       switch (op.kind) {
         case JobOpKind::Compute:
@@ -164,8 +164,9 @@ class JobLowering {
     const auto [known, fresh] = message_calls_.try_emplace(
         {pair[0], pair[1], pair[2], pair[3], count}, static_cast<std::int32_t>(calls_.size()));
     if (fresh) {
-      expand(pair, op, {pair[1], pair[2]},
-             [&]() -> const PlannedCall& { return views_.message(op, pair[0], pair[1], pair[2]); });
+      expand(pair, op, {pair[1], pair[2]}, [&]() -> const ConfiguredCall& {
+        return views_.message(op, pair[0], pair[1], pair[2]);
+      });
     }
     join(known->second, actor, index, sends ? 0 : 1);
   }
@@ -187,7 +188,7 @@ class JobLowering {
       return;
     }
     expand(group_key(group), op, members.ranks,
-           [&]() -> const PlannedCall& { return views_.collective(op, members); });
+           [&]() -> const ConfiguredCall& { return views_.collective(op, members); });
   }
 
   // Adds a call of a communicator to the graph; `plan` chooses its configuration.
@@ -208,7 +209,7 @@ class JobLowering {
         known->second = {folded->second.like,
                          route_of(folded->second.loads, ranks, flows_.of(*folded->second.like))};
       } else {
-        const PlannedCall& planned = plan();
+        const ConfiguredCall& planned = plan();
         known->second = {&planned, route_of(flows_.loads(planned), ranks, flows_.of(planned))};
       }
     }
@@ -256,7 +257,7 @@ class JobLowering {
     return actors;
   }
 
-  CallMessages& messages_of(const PlannedCall& planned) {
+  CallMessages& messages_of(const ConfiguredCall& planned) {
     std::unique_ptr<CallMessages>& known = messages_[&planned];
     if (!known) {
       std::vector<std::int32_t> memories;
@@ -345,9 +346,9 @@ class JobLowering {
   std::vector<OpenCall> calls_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> collective_calls_;
   std::map<std::array<std::int32_t, 5>, std::int32_t> message_calls_;
-  std::map<const PlannedCall*, std::unique_ptr<CallMessages>> messages_;
+  std::map<const ConfiguredCall*, std::unique_ptr<CallMessages>> messages_;
   struct CallRoute {
-    const PlannedCall* planned = nullptr;
+    const ConfiguredCall* planned = nullptr;
     std::int32_t route = -1;
   };
   std::map<std::pair<CommunicatorKey, CallType>, CallRoute> call_routes_;

@@ -34,7 +34,7 @@ struct LoweredOp {
 
 /// A collective call, or a message.
 struct LoweredCall {
-  const PlannedCall* planned = nullptr;  ///< null for calls on one rank, which take no time
+  const ConfiguredCall* planned = nullptr;  ///< null for calls on one rank, which take no time
   /// Flow of the call with JobDetail::Calls; -1 otherwise.
   TransferId flow = -1;
 };

@@ -32,20 +32,6 @@ SimulationStalled stalled_job(const JobGraph& job, const LoweredJob& lowered,
   return SimulationStalled(message);
 }
 
-// Number of calls of all ranks: a collective counts once per group, a message once.
-std::int64_t count_calls(const JobGraph& job) {
-  double calls = 0;
-  for (std::int32_t rank = 0; rank < job.ranks; ++rank) {
-    for (const JobOp& op : job.program(rank).ops) {
-      if (op.kind == JobOpKind::Send) calls += 1;
-      if (op.kind == JobOpKind::Collective) {
-        calls += 1.0 / static_cast<double>(job.group(rank, op).ranks.size());
-      }
-    }
-  }
-  return static_cast<std::int64_t>(calls + 0.5);
-}
-
 void find_dates(JobRecord& record, const EngineResult& result) {
   const LoweredJob& lowered = record.lowered;
   const std::size_t ops = lowered.ops.size() - 1;
@@ -79,6 +65,19 @@ class DoneObserver final : public FiringObserver {
 
 }  // namespace
 
+std::int64_t count_calls(const JobGraph& job) {
+  double calls = 0;
+  for (std::int32_t rank = 0; rank < job.ranks; ++rank) {
+    for (const JobOp& op : job.program(rank).ops) {
+      if (op.kind == JobOpKind::Send) calls += 1;
+      if (op.kind == JobOpKind::Collective) {
+        calls += 1.0 / static_cast<double>(job.group(rank, op).ranks.size());
+      }
+    }
+  }
+  return static_cast<std::int64_t>(calls + 0.5);
+}
+
 std::string_view to_string(JobDetail detail) {
   return detail == JobDetail::Messages ? "messages" : "calls";
 }
@@ -88,7 +87,7 @@ JobSimulator::JobSimulator(const JobGraph& job, std::shared_ptr<const Fabric> fa
     : job_(job),
       settings_(settings),
       rates_(gpu_rates(*fabric, model, settings.efficiency)),
-      views_(fabric, model) {
+      views_(std::make_shared<GroupViews>(fabric, model)) {
   check_job(job);
   if (job.ranks > fabric->ranks()) {
     throw UserError(fmt::format("job {} has {} ranks, but fabric '{}' has {} GPUs",
@@ -104,11 +103,12 @@ JobSimulator::JobSimulator(const JobGraph& job, std::shared_ptr<const Fabric> fa
 }
 
 JobRecord JobSimulator::run(const JobTuners& tuners) {
-  views_.set_tuners(job_, tuners);
+  views_->set_tuners(job_, tuners);
   JobRecord record;
+  record.views = views_;
   RankClasses classes =
-      settings_.fold ? fold_ranks(job_, views_, flows_) : single_ranks(job_.ranks);
-  record.lowered = lower_job(job_, views_, flows_, rates_, settings_.detail, std::move(classes));
+      settings_.fold ? fold_ranks(job_, *views_, flows_) : single_ranks(job_.ranks);
+  record.lowered = lower_job(job_, *views_, flows_, rates_, settings_.detail, std::move(classes));
   engine_->load(record.lowered.graph);
   std::optional<LinkSeriesRecorder> series;
   if (settings_.intervals > 0) series.emplace(*record.lowered.graph);

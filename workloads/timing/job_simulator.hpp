@@ -27,7 +27,8 @@ struct JobSettings {
 
 /// A simulated step.
 struct JobRecord {
-  double step_time_s = 0;  ///< until the last operation of the last rank is done
+  double step_time_s = 0;             ///< until the last operation of the last rank is done
+  std::shared_ptr<GroupViews> views;  ///< keeps LoweredCall::planned alive
   LoweredJob lowered;
   std::vector<double> start_s;  ///< by LoweredJob::ops: its dependencies are done
   std::vector<double> end_s;    ///< by LoweredJob::ops
@@ -53,21 +54,24 @@ class JobSimulator {
   [[nodiscard]] JobRecord run() { return run(settings_.tuners); }
   [[nodiscard]] const JobGraph& job() const { return job_; }
   [[nodiscard]] const JobSettings& settings() const { return settings_; }
-  [[nodiscard]] GroupViews& views() { return views_; }
+  [[nodiscard]] GroupViews& views() { return *views_; }
   [[nodiscard]] CallFlows& flows() { return flows_; }
 
  private:
   const JobGraph& job_;
   JobSettings settings_;
   GpuRates rates_;
-  GroupViews views_;
-  CallFlows flows_{views_};
+  std::shared_ptr<GroupViews> views_;
+  CallFlows flows_{*views_};
   std::unique_ptr<Engine> engine_;
 };
 
 /// Simulates one step. Throws as JobSimulator does.
 [[nodiscard]] JobRecord simulate_job(const JobGraph& job, std::shared_ptr<const Fabric> fabric,
                                      const CostModel& model, const JobSettings& settings);
+
+/// Number of calls of all ranks: a collective counts once per group, a message once.
+[[nodiscard]] std::int64_t count_calls(const JobGraph& job);
 
 /// "messages", "calls".
 [[nodiscard]] std::string_view to_string(JobDetail detail);

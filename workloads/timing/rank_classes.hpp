@@ -28,7 +28,7 @@ struct CallType {
 
 /// A call that stands for those of all communicators of a class.
 struct FoldedCall {
-  const PlannedCall* like = nullptr;  ///< a call on a communicator of the same shape
+  const ConfiguredCall* like = nullptr;  ///< a call on a communicator of the same shape
   /// Each link stands for a class of links, and is loaded by all calls of the class together.
   std::vector<CallLoad> loads;
 };

@@ -1,4 +1,4 @@
-// Exact time of a job by longest paths, when communication costs nothing.
+// Exact time of a job by longest paths, if nothing shares a link.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace cclgym::test {
 
-/// Time of the job if computation takes `seconds_of(op)` and messages no time. A call ends when all
-/// members have started it, a Send when its Recv has started, so a job that is free of deadlocks
-/// here is free of them whatever is buffered. Returns -1 for a deadlock.
+/// Time of the job if an operation takes `seconds_of(job, op)`. A call starts when all members have
+/// started it, a Send when its Recv has started, so a job that is free of deadlocks here is free of
+/// them whatever is buffered. Returns -1 for a deadlock.
 template <class Seconds>
 double exact_time(const JobGraph& job, Seconds seconds_of) {
   // One event per computation, call or message; edges are dependencies and the order of streams.
@@ -39,7 +39,7 @@ double exact_time(const JobGraph& job, Seconds seconds_of) {
         event = shared.emplace(std::tuple{group, from, to, op.tag, number}, event).first->second;
       }
       if (at(event) == duration.size()) {
-        duration.push_back(op.kind == JobOpKind::Compute ? seconds_of(job, op) : 0);
+        duration.push_back(seconds_of(job, op));
       }
       event_of[at(rank)].push_back(event);
     }
@@ -80,7 +80,7 @@ double exact_time(const JobGraph& job, Seconds seconds_of) {
   return order.size() == duration.size() ? end : -1;
 }
 
-/// Time proportional to FLOP, without the optimizer.
+/// Time proportional to FLOP, without the optimizer; communication costs nothing.
 inline double flop_seconds(const JobGraph& job, const JobOp& op) {
   return job.names[at(op.name)] == "optimizer" ? 0 : op.flop;
 }

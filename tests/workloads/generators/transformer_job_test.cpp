@@ -74,6 +74,81 @@ TEST_CASE("v chunks per stage divide the bubble by v", "[workloads][generators]"
   }
 }
 
+// Calls of tensor parallelism: those of the forward pass hold up computation; in the backward pass
+// the gradient of the first matrix hides them.
+TEST_CASE("computation hides calls of tensor parallelism in the backward pass",
+          "[workloads][generators]") {
+  TransformerJob job = small_job(1, 1, 6);
+  job.plan.tp = 2;
+  const auto h = static_cast<double>(job.model.hidden);
+  const double attention = 2 * 2048 * h * 3 * h / 2;  // FLOP of its first matrix
+  const double call = 1.2 * attention;  // longer than it, shorter than 4/3 of it in the MLP
+  const auto seconds = [&](const JobGraph& graph, const JobOp& op) {
+    const std::string& name = graph.names[at(op.name)];
+    if (op.kind == JobOpKind::Compute) return flop_seconds(graph, op);
+    return contains(name, "attention") || contains(name, "mlp") ? call : 0.0;
+  };
+  const JobGraph hidden = make_transformer_job(job);
+  const double computing = total_flop(hidden) / 2;
+  CHECK(exact_time(hidden, seconds) ==
+        Approx(computing + 6 * (2 * call + (call - attention))).epsilon(1e-12));
+  job.tp_overlap = false;
+  CHECK(exact_time(make_transformer_job(job), seconds) ==
+        Approx(computing + 6 * 4 * call).epsilon(1e-12));
+}
+
+// Only the first gather of each pass and the last reduction are exposed, if a layer is computed for
+// longer than it is gathered, and its backward pass for longer than both calls take.
+TEST_CASE("computation hides the gathers of FSDP", "[workloads][generators]") {
+  TransformerJob job = small_job(1, 1, 6);
+  job.model.positions = false;
+  job.plan.dp = 4;
+  job.global_batch = 4;
+  job.data_parallel = DataParallelism::Fsdp;
+  job.zero = 3;
+  const JobGraph graph = make_transformer_job(job);
+  const double computing = total_flop(graph) / 4;
+  const double layer = static_cast<double>(
+      find_calls(graph, 0, "dp", CollectiveKind::AllGather, "gather layer").first_bytes);
+  const double root = static_cast<double>(
+      find_calls(graph, 0, "dp", CollectiveKind::AllGather, "gather root").first_bytes);
+  CHECK(root == 2 * 2 * 4096);                                   // the last norm
+  const double seconds_per_byte = 0.9 * computing / 18 / layer;  // 0.9 forward passes of a layer
+  const auto seconds = [&](const JobGraph& of, const JobOp& op) {
+    if (op.kind == JobOpKind::Compute) return flop_seconds(of, op);
+    return static_cast<double>(op.bytes) * seconds_per_byte;
+  };
+  CHECK(exact_time(graph, seconds) ==
+        Approx(computing + seconds_per_byte * (3 * layer + 2 * root)).epsilon(1e-12));
+}
+
+// Buckets are reduced while the next layers are computed; those of the last half layer are exposed.
+TEST_CASE("the backward pass hides all but the last buckets", "[workloads][generators]") {
+  for (const DataParallelism framework : {DataParallelism::Megatron, DataParallelism::Ddp}) {
+    TransformerJob job = small_job(1, 2, 6);
+    job.model.positions = false;
+    job.plan.dp = 2;
+    job.global_batch = 4;
+    job.data_parallel = framework;
+    const auto seconds = [](const JobGraph& of, const JobOp& op) {
+      return op.kind == JobOpKind::Compute ? flop_seconds(of, op)
+                                           : 1.0 * static_cast<double>(op.bytes);
+    };
+    const JobGraph graph = make_transformer_job(job);
+    std::uint64_t last = 0;  // bytes that are ready after the last half layer
+    for (const JobOp& op : graph.programs.front().ops) {
+      if (op.kind == JobOpKind::Collective) last += op.bytes;
+      if (op.flop > 0 && graph.names[at(op.name)] != "optimizer") last = 0;
+    }
+    CHECK(exact_time(graph, seconds) ==
+          Approx(total_flop(graph) / 2 + static_cast<double>(last)).epsilon(1e-12));
+    job.overlap_gradients = false;
+    const auto all = find_calls(graph, 0, "dp", CollectiveKind::AllReduce).bytes;
+    CHECK(exact_time(make_transformer_job(job), seconds) ==
+          Approx(total_flop(graph) / 2 + static_cast<double>(all)).epsilon(1e-12));
+  }
+}
+
 TEST_CASE("1F1B keeps at most as many micro-batches as stages follow", "[workloads][generators]") {
   const std::int32_t stages = 4;
   for (std::int32_t stage = 0; stage < stages; ++stage) {
@@ -233,6 +308,10 @@ TEST_CASE("jobs of every kind of parallelism are consistent and free of deadlock
                 check_job(graph);
                 CHECK(static_cast<std::int64_t>(graph.programs.size()) == pp);
                 CHECK(exact_time(graph, flop_seconds) > 0);
+                std::size_t ops = 0;
+                for (const RankProgram& program : graph.programs) ops += program.ops.size();
+                CHECK(static_cast<double>(ops) <= max_operations(job));
+                CHECK(3 * static_cast<double>(ops) > max_operations(job));
               }
             }
           }

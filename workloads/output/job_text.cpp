@@ -1,0 +1,251 @@
+#include "workloads/output/job_text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/index.hpp"
+#include "core/text_columns.hpp"
+#include "core/units.hpp"
+#include "workloads/output/job_view.hpp"
+#include "workloads/output/use_views.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// Unit of a column with this largest time; seconds from 10 s on, so that others have their digits.
+struct TimeUnit {
+  const char* name = "s";
+  double per_s = 1;
+};
+TimeUnit unit_for(double largest_s) {
+  if (largest_s >= 10) return {"s", 1};
+  if (largest_s >= 1e-3) return {"ms", 1e3};
+  return {"us", 1e6};
+}
+
+Column time_column(std::string heading, std::vector<std::optional<double>> times_s) {
+  double largest_s = 0;
+  for (const std::optional<double>& time_s : times_s) {
+    largest_s = std::max(largest_s, time_s.value_or(0));
+  }
+  const TimeUnit unit = unit_for(largest_s);
+  for (std::optional<double>& time_s : times_s) {
+    if (time_s) *time_s *= unit.per_s;
+  }
+  const int fewest = unit.per_s > 1 ? 1 : 3;
+  return number_column(std::move(heading), unit.name, times_s, fewest, 3);
+}
+
+Column percent_column(std::string heading, const std::vector<double>& shares) {
+  Column column{std::move(heading), "%"};
+  for (const double share : shares) column.cells.push_back(fmt::format("{:.1f}", 100 * share));
+  return column;
+}
+
+// Shortens the cells of these columns, the first one first, until the lines fit.
+void fit_columns(std::vector<Column>& columns, const std::vector<std::size_t>& elastic) {
+  constexpr std::size_t kLeast = 10;
+  for (const std::size_t i : elastic) {
+    const std::size_t total = total_width(columns);
+    if (total <= kJobTextWidth) return;
+    const std::size_t width = columns[i].width();
+    const std::size_t excess = total - kJobTextWidth;
+    const std::size_t kept = std::max(kLeast, width > excess ? width - excess : 0);
+    for (std::string& cell : columns[i].cells) cell = shortened(cell, kept);
+  }
+}
+
+// A table under a title; the title stands in the first heading.
+std::string table_text(std::vector<Column> columns, const std::vector<std::size_t>& elastic) {
+  if (columns.front().cells.empty()) return "";
+  fit_columns(columns, elastic);
+  return "\n" + format_columns(columns);
+}
+
+class JobText {
+ public:
+  JobText(const JobGraph& job, const JobRecord& record, const JobBreakdown& breakdown,
+          const Fabric& fabric)
+      : job_(job), record_(record), breakdown_(breakdown), fabric_(fabric), view_(job, record) {}
+
+  [[nodiscard]] std::string text(const JobTextOptions& options) const {
+    std::string head =
+        fmt::format("{} on {}: {} rank{}, {} call{}, step time {}\n", shortened(job_.name, 40),
+                    shortened(fabric_.name(), 20), job_.ranks, job_.ranks == 1 ? "" : "s",
+                    record_.calls, record_.calls == 1 ? "" : "s", format_time(record_.step_time_s));
+    if (record_.lowered.classes.folded()) {
+      head += fmt::format("{} ranks are simulated for all\n", view_.actors());
+    }
+    return head + parts() + calls(options.max_calls) + path() + links(options.max_links);
+  }
+
+ private:
+  [[nodiscard]] double share(double time_s) const {
+    return record_.step_time_s > 0 ? time_s / record_.step_time_s : 0;
+  }
+
+  [[nodiscard]] std::string parts() const {
+    if (breakdown_.actors.empty()) return "";
+    const std::size_t worst = worst_actor(breakdown_);
+    const RankTime& own = breakdown_.actors[worst];
+    const RankTime& mean = breakdown_.mean;
+    Column names{.heading = "time of a rank", .left = true};
+    std::vector<std::optional<double>> mean_s;
+    std::vector<std::optional<double>> own_s;
+    std::vector<double> mean_share;
+    std::vector<double> own_share;
+    for (const auto& [name, part] : {std::pair{"computation", &RankTime::compute_s},
+                                     {"both at once", &RankTime::overlap_s},
+                                     {"exposed communication", &RankTime::exposed_s},
+                                     {"idle", &RankTime::idle_s}}) {
+      names.cells.emplace_back(name);
+      mean_s.emplace_back(mean.*part);
+      own_s.emplace_back(own.*part);
+      mean_share.push_back(share(mean.*part));
+      own_share.push_back(share(own.*part));
+    }
+    const std::int32_t rank = record_.lowered.classes.actor[worst];
+    std::vector<Column> columns{
+        std::move(names), time_column("mean", mean_s), percent_column("", mean_share),
+        time_column(fmt::format("rank {}", rank), own_s), percent_column("", own_share)};
+    return table_text(std::move(columns), {}) +
+           fmt::format("  rank {} has the most exposed communication\n", rank);
+  }
+
+  [[nodiscard]] std::string calls(std::size_t most) const {
+    const std::size_t rows = std::min(most, breakdown_.calls.size());
+    Column communicators{.heading = "communicator", .left = true};
+    Column collectives{.heading = "call", .left = true};
+    Column sizes{"size"};
+    Column ranks{"ranks"};
+    Column configurations{.heading = "configuration", .left = true};
+    Column numbers{"calls", "per rank"};
+    std::vector<std::optional<double>> time_s;
+    std::vector<std::optional<double>> wait_s;
+    Column busbw{"busbw", "GB/s"};
+    std::vector<double> shares;
+    for (std::size_t i = 0; i < rows; ++i) {
+      const CallSummary& call = breakdown_.calls[i];
+      communicators.cells.push_back(shortened(job_.communicators[at(call.communicator)].name, 20));
+      collectives.cells.push_back(call_label(call));
+      sizes.cells.push_back(short_bytes(call.bytes));
+      ranks.cells.push_back(std::to_string(call.ranks));
+      configurations.cells.push_back(config_label(call.config));
+      numbers.cells.push_back(std::to_string(call.calls));
+      time_s.emplace_back(call.time_s);
+      wait_s.emplace_back(call.wait_s);
+      busbw.cells.push_back(fmt::format("{:.1f}", bus_bandwidth_Bps(call) / 1e9));
+      shares.push_back(share(call.total_s));
+    }
+    std::string text = table_text(
+        {std::move(communicators), std::move(collectives), std::move(sizes), std::move(ranks),
+         std::move(configurations), std::move(numbers), time_column("time", time_s),
+         time_column("wait", wait_s), std::move(busbw), percent_column("of step", shares)},
+        {4, 0});
+    if (rows < breakdown_.calls.size()) {
+      text += fmt::format("  … {} more\n", breakdown_.calls.size() - rows);
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::string path() const {
+    std::vector<std::pair<double, std::string>> parts;
+    double rest_s = record_.step_time_s;
+    const auto add = [&](double time_s, const std::string& name) {
+      rest_s -= time_s;
+      if (time_s > 0) parts.emplace_back(time_s, name);
+    };
+    add(breakdown_.path_compute_s, "computation");
+    for (std::size_t i = 0; i < job_.communicators.size(); ++i) {
+      add(breakdown_.path_communicator_s[i], shortened(job_.communicators[i].name, 40));
+    }
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    if (rest_s > 1e-3 * record_.step_time_s) parts.emplace_back(rest_s, "other");
+    Column names{.heading = "critical path", .left = true};
+    std::vector<std::optional<double>> times_s;
+    std::vector<double> shares;
+    for (const auto& [time_s, name] : parts) {
+      names.cells.push_back(name);
+      times_s.emplace_back(time_s);
+      shares.push_back(share(time_s));
+    }
+    return table_text({std::move(names), time_column("", times_s), percent_column("", shares)}, {});
+  }
+
+  [[nodiscard]] std::string links(std::size_t most) const {
+    Column names{.heading = "busiest links", .left = true};
+    Column kinds{.heading = "kind", .left = true};
+    Column bytes{"bytes"};
+    Column capacities{"capacity", "GB/s"};
+    std::vector<double> means;
+    std::vector<double> peaks;
+    for (const BusyLink& link : busiest_job_links(record_, fabric_, most)) {
+      names.cells.push_back(link.name);
+      kinds.cells.emplace_back(to_string(link.kind));
+      bytes.cells.push_back(short_bytes(static_cast<std::uint64_t>(link.bytes)));
+      capacities.cells.push_back(fmt::format("{:.1f}", link.capacity_Bps / 1e9));
+      means.push_back(link.share);
+      peaks.push_back(link.peak);
+    }
+    std::string text =
+        table_text({std::move(names), std::move(kinds), std::move(bytes), std::move(capacities),
+                    percent_column("mean use", means), percent_column("peak use", peaks)},
+                   {0});
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < record_.lowered.fabric_links && !record_.series.empty(); ++i) {
+      if (record_.series.bytes[i] > 0) ++used;
+    }
+    if (used > means.size()) text += fmt::format("  … {} more\n", used - means.size());
+    return text;
+  }
+
+  const JobGraph& job_;
+  const JobRecord& record_;
+  const JobBreakdown& breakdown_;
+  const Fabric& fabric_;
+  JobView view_;
+};
+
+}  // namespace
+
+std::string job_text(const JobGraph& job, const JobRecord& record, const JobBreakdown& breakdown,
+                     const Fabric& fabric, const JobTextOptions& options) {
+  return JobText(job, record, breakdown, fabric).text(options);
+}
+
+std::string tuner_text(std::span<const TunerRow> tuners) {
+  if (tuners.empty()) return "";
+  Column names{.heading = "tuner", .left = true};
+  std::vector<std::optional<double>> steps_s;
+  std::vector<std::optional<double>> exposed_s;
+  Column speedups{"speedup"};
+  for (const TunerRow& row : tuners) {
+    names.cells.push_back(row.name);
+    steps_s.emplace_back(row.step_time_s);
+    exposed_s.emplace_back(row.exposed_s);
+    speedups.cells.push_back(
+        row.step_time_s > 0 ? fmt::format("{:.3f}", tuners.front().step_time_s / row.step_time_s)
+                            : "-");
+  }
+  return table_text({std::move(names), time_column("step time", steps_s),
+                     time_column("exposed", exposed_s), std::move(speedups)},
+                    {0});
+}
+
+std::size_t worst_actor(const JobBreakdown& breakdown) {
+  std::size_t worst = 0;
+  for (std::size_t actor = 1; actor < breakdown.actors.size(); ++actor) {
+    // Rounding must not choose among equal ranks.
+    if (breakdown.actors[actor].exposed_s > breakdown.actors[worst].exposed_s * (1 + 1e-9)) {
+      worst = actor;
+    }
+  }
+  return worst;
+}
+
+}  // namespace cclgym
