@@ -53,8 +53,11 @@ JobGraph read_workload_job(const YamlValue& workload) {
   input.files = {path.string()};
   try {
     input.format = format_of(input.files);
-  } catch (const UserError& error) {
-    throw UserError(file.location(), error.what());
+  } catch (const UserError&) {  // its message names an option of the command line
+    throw UserError(file.location(),
+                    fmt::format("found {}; expected a file that ends in .yaml, .yml, .goal, .et, "
+                                ".json or .json.gz",
+                                quoted(file.as_text())));
   }
   return read_workload_input(input);
 }
