@@ -7,6 +7,7 @@
 #include "core/options/option.hpp"
 #include "env/tuning/workload/workload.hpp"
 #include "workloads/readers/job_file.hpp"
+#include "workloads/readers/workload_input.hpp"
 
 namespace cclgym {
 
@@ -48,7 +49,17 @@ JobGraph read_workload_job(const YamlValue& workload) {
   if (!job.is_null()) return read_job(job);
   std::filesystem::path path(read_text(file, find_option(workload_options(), "file")));
   if (path.is_relative()) path = std::filesystem::path(file.location().file).parent_path() / path;
-  return read_job_file(path.string());
+  WorkloadInput input;
+  input.files = {path.string()};
+  try {
+    input.format = format_of(input.files);
+  } catch (const UserError&) {  // its message names an option of the command line
+    throw UserError(file.location(),
+                    fmt::format("found {}; expected a file that ends in .yaml, .yml, .goal, .et, "
+                                ".json or .json.gz",
+                                quoted(file.as_text())));
+  }
+  return read_workload_input(input);
 }
 
 WorkloadJob read_job_workload(const YamlValue& workload) {

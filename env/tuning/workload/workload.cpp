@@ -197,7 +197,7 @@ const std::vector<OptionSpec>& workload_options() {
        .shape = OptionShape::List,
        .description = "calls of one iteration of trace"},
       {.name = "file",
-       .description = "YAML file with the list of calls of trace, if calls is not given, or with "
+       .description = "file with the list of calls of trace (YAML), if calls is not given, or with "
                       "the job of job"},
       {.name = "workloads",
        .kind = OptionKind::Mapping,

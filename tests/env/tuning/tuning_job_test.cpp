@@ -276,6 +276,8 @@ TEST_CASE("mistakes in a job's workload are located", "[env][tuning][job]") {
                  "found both file and job"));
   CHECK(contains(refused(start + "{name: job, job: " + kSharded + "}}"),
                  "job 'sharded' has communicators dp, tp; expected key communicator"));
+  CHECK(contains(refused(start + "{name: job, file: job.txt}}"),
+                 "test.yaml:1:44: found 'job.txt'; expected a file that ends in .yaml"));
   CHECK(contains(refused(start + "{name: job, communicator: pd, job: " + kSharded + "}}"),
                  "did you mean 'dp'"));
   CHECK(contains(
