@@ -14,7 +14,7 @@ namespace cclgym {
 struct OpView {
   std::size_t actor = 0;
   const JobOp* op = nullptr;
-  const PlannedCall* planned = nullptr;  ///< null for computation and for calls on one rank
+  const ConfiguredCall* planned = nullptr;  ///< null for computation and for calls on one rank
   double start_s = 0;
   /// Date at which the last rank has reached the call, at most the end; computation: the start.
   double begin_s = 0;
