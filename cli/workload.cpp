@@ -80,12 +80,12 @@ WorkloadInput input_of(const Arguments& arguments) {
                     fmt::format("is only for files of format {}; leave it out",
                                 workload_formats()[static_cast<std::size_t>(format)]));
   };
-  only_for("groups", WorkloadFormat::Chakra);
+  only_for("process-groups", WorkloadFormat::Chakra);
   only_for("one-communication", WorkloadFormat::Chakra);
   only_for("step", WorkloadFormat::Kineto);
   only_for("replicate", WorkloadFormat::Kineto);
   only_for("no-idle", WorkloadFormat::Kineto);
-  if (arguments.has("groups")) input.chakra.groups_file = arguments.text("groups");
+  if (arguments.has("process-groups")) input.chakra.groups_file = arguments.text("process-groups");
   input.chakra.one_communication = arguments.has("one-communication");
   if (arguments.has("step")) input.kineto.step = arguments.integer(options().step);
   input.kineto.replicate = arguments.has("replicate");
@@ -188,7 +188,7 @@ int workload(const std::vector<std::string>& args) {
                  "name of a cost model (cclgym list cost-models), a .yaml file, or auto, the model "
                  "for the fabric's GPU [default: auto]")
           .option("tuner", "T",
-                  "choice of configurations: a tuner (cclgym list tuners), policy:FILE (cclgym "
+                  "choice of configurations: a tuner (cclgym list algorithms), policy:FILE (cclgym "
                   "export), or ALGORITHM[/PROTOCOL[/CHANNELS]]; for single communicators: "
                   "tp=T,dp=T "
                   "[default: nccl-default:2.18, rccl-default or ring/Simple/1, by the GPU]")
@@ -201,7 +201,7 @@ int workload(const std::vector<std::string>& args) {
           .option(options().flops, "X")
           .option(options().memory, "X")
           .option(options().format, "F")
-          .input("groups", "FILE", "Chakra: file of process groups, as ASTRA-sim reads it")
+          .input("process-groups", "FILE", "Chakra: file of process groups, as ASTRA-sim reads it")
           .flag("one-communication", "Chakra: a rank makes one communication at a time")
           .option(options().step, "N")
           .flag("replicate", "profiles of PyTorch: ranks without a file do what rank 0 does")

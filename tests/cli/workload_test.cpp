@@ -78,7 +78,7 @@ TEST_CASE("workload refuses wrong requests", "[cli][workload]") {
   CHECK(contains(refusal({"--compare", "dp=ring"}), "is for one communicator"));
   CHECK(contains(refusal({"--detail", "all"}), "messages"));
   CHECK(contains(refusal({"--detail", "calls", "--engine", "simgrid"}), "message by message only"));
-  CHECK(contains(refusal({"--groups", "job.yaml"}), "is only for files of format chakra"));
+  CHECK(contains(refusal({"--process-groups", "job.yaml"}), "is only for files of format chakra"));
   CHECK(contains(refusal({"--step", "3"}), "is only for files of format kineto"));
   CHECK(contains(refusal({"--report", "no/where.html"}), "the folder 'no' does not exist"));
   CHECK(contains(refusal({"--flops-efficiency", "2"}), "<= 1"));

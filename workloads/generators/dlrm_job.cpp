@@ -33,7 +33,9 @@ DlrmModel production_model(std::string name, std::uint64_t tables, std::uint64_t
                   .bottom = std::vector<std::uint64_t>(layers / 2 + 1, mlp),
                   .top = std::vector<std::uint64_t>(layers - layers / 2 + 1, mlp),
                   .samples_per_rank = 512,
-                  .source = "Mudigere et al. 2022, table 3 (averages)"};
+                  .source =
+                      "after Mudigere et al. 2022, table 3 (averages); not checked "
+                      "against the page"};
   return model;
 }
 

@@ -31,7 +31,7 @@ struct Type {
 // A process group that makes calls, or the two ends of messages.
 struct Instance {
   std::vector<std::int32_t> ranks;
-  std::array<std::int32_t, 4> pair{-1, -1, -1, -1};  // of messages; pair[0] < 0: a group
+  std::array<std::int32_t, 4> pair{-1, -1, -1, -1};  // messages; pair[0] < 0: a group
   std::int32_t group = -1;                           // index into JobGraph::groups
   std::vector<Type> types{};
   std::uint64_t colour = 0;

@@ -37,7 +37,7 @@ std::unique_ptr<const Tuner> one_configuration(const std::string& text, const Co
   const std::vector<std::string_view> parts = split(text, '/');
   if (parts.empty() || parts.size() > 3) {
     throw UserError(fmt::format(
-        "found {}; expected a tuner (cclgym list tuners) or ALGORITHM[/PROTOCOL[/CHANNELS]]",
+        "found {}; expected a tuner (cclgym list algorithms) or ALGORITHM[/PROTOCOL[/CHANNELS]]",
         quoted(text)));
   }
   Config config{.algorithm = std::string(parts[0])};

@@ -1,4 +1,4 @@
-// Where the time of a job's step goes.
+// Breakdown of a step's time: by rank, by call, and along the critical path.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct CallSummary {
   CollectiveKind collective = CollectiveKind::AllReduce;
   bool message = false;
   std::uint64_t bytes = 0;  ///< as simulated
-  int ranks = 0;            ///< of the communicator
+  int ranks = 0;            ///< size of the communicator
   Config config{};
   std::int64_t calls = 0;  ///< on one actor per class of ranks: how often a rank makes it, at most
   /// Mean time from the date at which the last rank reached the call until it was done, s.

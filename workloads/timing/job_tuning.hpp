@@ -24,7 +24,7 @@ struct JobTuningOptions {
 /// A call with the configuration that was found for it.
 struct TunedCall {
   NamedCall call;
-  double share = 0;  ///< of the step before, in progress on the busiest rank
+  double share = 0;  ///< part of the step before, in progress on the busiest rank
   Config before{};
   double before_s = 0;  ///< time alone with it, s
   Config chosen{};

@@ -15,7 +15,7 @@ namespace cclgym {
 struct WorkloadJob {
   JobGraph job;
   std::int32_t communicator = 0;  ///< index into JobGraph::communicators
-  SourceLocation where{};         ///< of the workload
+  SourceLocation where{};         ///< place of the workload
 
   [[nodiscard]] const std::string& communicator_name() const {
     return job.communicators[at(communicator)].name;
