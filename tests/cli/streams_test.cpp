@@ -50,6 +50,8 @@ const std::map<std::string, WorkingCall>& working_calls() {
       {"simulate",
        {.args = {"simulate", "--fabric", "dgx1", "--collective", "allreduce", "--algorithm", "ring",
                  "--size", "64KiB", "--timeline", "o.json"}}},
+      {"workload",
+       {.args = {"workload", "job.yaml", "--fabric", "ring", "--gpus", "4", "--report", "o.html"}}},
       {"describe", {.args = {"describe", "fabric", "dgx1", "--dot", "o.dot"}}},
       {"list", {.args = {"list", "fabrics"}}},
       {"compile",
@@ -109,6 +111,9 @@ void prepare(const TemporaryFolder& folder) {
              "system,ranks,nodes,collective,size_bytes,time_us_median\nlab,8,1,all_reduce,1024,30\n"
              "lab,8,1,all_reduce,65536,40\nlab,8,1,all_reduce,1048576,90\n");
   write_file(folder / "environment.yaml", kEnvironment);
+  write_file(folder / "job.yaml",
+             "ranks: 2\ncommunicators: {dp: {groups: [[0, 1]]}}\nprograms:\n  - ranks: 0..1\n"
+             "    ops: [{compute: 1ms}, {allreduce: 1MiB, on: dp}]\n");
   write_file(folder / "t.yaml",
              std::string("name: t\ntrain:\n  - options: ") + kEnvironment +
                  "evaluate:\n  - label: all\n    options: " + kEnvironment +

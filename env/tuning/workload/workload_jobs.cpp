@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "core/error.hpp"
-#include "workloads/generators/model_tensors.hpp"
 #include "env/tuning/workload/workload_streams.hpp"
 #include "topology_models/gpu_models.hpp"
+#include "workloads/generators/model_tensors.hpp"
 
 namespace cclgym {
 

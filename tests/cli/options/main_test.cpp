@@ -75,7 +75,8 @@ TEST_CASE("--version prints the version and the built-in libraries", "[cli][main
 TEST_CASE("mistakes on the command line: a message, exit code 2", "[cli][main]") {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes{
       {{"rnu"},
-       "unknown command 'rnu'; expected one of run, merge, report, simulate, describe, list, "
+       "unknown command 'rnu'; expected one of run, merge, report, simulate, workload, describe, "
+       "list, "
        "compile, "
        "verify, synthesize, check-certificate, tune-dispatch, fit, compare, calibrate, train, "
        "evaluate, validate, loop, export, deploy "

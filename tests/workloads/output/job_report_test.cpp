@@ -98,7 +98,7 @@ TEST_CASE("ranks with the same times share a bar", "[workloads][output]") {
 }
 
 TEST_CASE("the report runs in a browser", "[workloads][output][browser]") {
-  if (browser().empty()) return;
+  SKIP_UNLESS(!browser().empty(), "no chromium or google-chrome in PATH");
   const SimulatedJob made(two_stages(3), fabric_of("ndv4", 8), "a100", {.intervals = 20});
   const auto found = probe_page(report_of(made), R"(
     return {sections: [...doc.querySelectorAll('details.section h2')].map(one => one.textContent),

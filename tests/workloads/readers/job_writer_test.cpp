@@ -157,7 +157,9 @@ TEST_CASE("ranges of ranks are short in job files", "[workloads][readers][job]")
   const std::string text = write_job(job);
   CHECK(contains(text, "- [0..9999, 10000..19999, 20000..24999]\n"));
   CHECK(contains(text, "ops: []"));
-  CHECK(meaning(read_job(parse_yaml(text, "again.yaml"))) == meaning(job));
+  const JobGraph again = read_job(parse_yaml(text, "again.yaml"));
+  CHECK(again.groups == job.groups);
+  CHECK(again.program_of == job.program_of);
 }
 
 TEST_CASE("a computation with a duration and FLOP cannot be written", "[workloads][readers][job]") {
