@@ -214,6 +214,9 @@ int workload(const std::vector<std::string>& args) {
   if (!arguments) return 0;
   const auto fabric = fabric_of(arguments->required("fabric"), *arguments);
   const JobTuners tuners = tuners_of(*arguments);
+  if (arguments->has("tune-programs") && !arguments->has("tune")) {
+    throw UserError(argument_location("tune-programs"), "is only for --tune; leave it out");
+  }
   const WorkloadInput input = input_of(*arguments);
   for (const char* option : {"timeline", "report"}) require_folder(*arguments, option);
   const JobGraph job = read_workload_input(input);
@@ -272,7 +275,7 @@ const Command& workload_command() {
           "  cclgym workload experiments/workloads/gpt3-175b.yaml --fabric ndv4 --nodes 128\n"
           "      one step of GPT-3 175B on 1,024 GPUs: step time, exposed communication, calls\n"
           "  cclgym workload experiments/workloads/llama-7b-zero3.yaml --fabric ndv4 --nodes 2 \\\n"
-          "      --compare ring/Simple/8,tree/LL128/8 --report step.html --timeline step.json\n"
+          "      --compare ring/Simple/8,ring/LL128/16 --report step.html --timeline step.json\n"
           "      what other choices would save, with pictures\n"
           "  cclgym workload experiments/workloads/llama-7b-zero3.yaml --fabric ndv4 --nodes 2 "
           "--tune\n"

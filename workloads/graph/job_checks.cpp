@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -72,8 +71,10 @@ void check_tables(const JobGraph& job) {
 void check_numbers(const JobGraph& job, std::int32_t rank, std::int32_t index) {
   const JobOp& op = job.program(rank).ops[at(index)];
   const auto check = [&](double value, std::string_view what, std::string_view unit) {
-    if (std::isfinite(value) && value >= 0) return;
-    refuse(job, rank, index, fmt::format("{} is {} {}; expected a number >= 0", what, value, unit));
+    constexpr double kMost = 1e24;  // in any unit, more than any computer does
+    if (value >= 0 && value <= kMost) return;
+    refuse(job, rank, index,
+           fmt::format("{} is {} {}; expected a number from 0 to {:g}", what, value, unit, kMost));
   };
   check(op.seconds, "its duration", "s");
   check(op.flop, "its work", "FLOP");
@@ -126,6 +127,11 @@ void check_group(const JobGraph& job, std::int32_t rank, std::int32_t index,
   }
   check_member(op.peer, "its peer");
   if (group.ranks[at(op.peer)] == rank) refuse(job, rank, index, "its peer is the rank itself");
+}
+
+// Root of a rooted collective, for messages.
+std::string root_text(const JobOp& op) {
+  return is_rooted(op.collective) ? fmt::format(" with root {}", op.root) : "";
 }
 
 // Compares the calls of each group's members with those of its first member.
@@ -190,10 +196,10 @@ class CollectiveChecks {
         continue;
       }
       refuse(job_, own.rank, made[k],
-             fmt::format("call {} on a group of communicator {} is {} of {} B, but rank {} makes "
-                         "{} of {} B",
-                         k + 1, name, to_string(call.collective), call.bytes, first.rank,
-                         to_string(other.collective), other.bytes));
+             fmt::format("call {} on a group of communicator {} is {} of {} B{}, but rank {} makes "
+                         "{} of {} B{}",
+                         k + 1, name, to_string(call.collective), call.bytes, root_text(call),
+                         first.rank, to_string(other.collective), other.bytes, root_text(other)));
     }
     const auto refuse_missing = [&](const Caller& caller, std::int32_t op, std::size_t k,
                                     const Caller& other, std::size_t others) {

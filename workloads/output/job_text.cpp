@@ -78,7 +78,7 @@ class JobText {
                     shortened(fabric_.name(), 20), job_.ranks, job_.ranks == 1 ? "" : "s",
                     record_.calls, record_.calls == 1 ? "" : "s", format_time(record_.step_time_s));
     if (record_.lowered.classes.folded()) {
-      head += fmt::format("{} ranks are simulated for all\n", view_.actors());
+      head += fmt::format("simulated ranks, which stand for all: {}\n", view_.actors());
     }
     return head + parts() + calls(options.max_calls) + path() + links(options.max_links);
   }

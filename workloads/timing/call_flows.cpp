@@ -23,7 +23,9 @@ struct Traffic {
   std::map<ConnectionKey, double> connections;
   std::vector<double> link_bytes;
   std::vector<int> link_connections;
-  double memory_bytes = 0;  ///< through the memories of all ranks
+  std::vector<double> link_cap_Bps;  ///< of its fastest message
+  bool switched = false;             ///< switches copy or add
+  double memory_bytes = 0;           ///< through the memories of all ranks
 };
 
 Traffic traffic_of(const LoweredProgram& lowered) {
@@ -31,6 +33,7 @@ Traffic traffic_of(const LoweredProgram& lowered) {
   const TransferGraph& graph = *lowered.graph;
   traffic.link_bytes.resize(lowered.fabric_links);
   traffic.link_connections.resize(lowered.fabric_links);
+  traffic.link_cap_Bps.resize(lowered.fabric_links);
   for (TransferId node = 0; node < graph.size(); ++node) {
     if (graph.route_of(node) < 0 || graph.bytes(node) <= 0) continue;
     const NodeOrigin& origin = lowered.origins[at(node)];
@@ -40,9 +43,12 @@ Traffic traffic_of(const LoweredProgram& lowered) {
         ConnectionKey{origin.rank, std::max(0, origin.peer_rank), channel}, 0.0);
     known->second += bytes;
     traffic.memory_bytes += 2 * bytes;
+    traffic.switched = traffic.switched || lowered.costs.of(node).work == Work::SwitchedTransfer;
     for (const std::int32_t link : graph.route_links(graph.route_of(node))) {
       if (at(link) >= lowered.fabric_links) continue;
       traffic.link_bytes[at(link)] += bytes;
+      double& cap_Bps = traffic.link_cap_Bps[at(link)];
+      cap_Bps = std::max(cap_Bps, graph.rate_cap_Bps(node));
       if (fresh) ++traffic.link_connections[at(link)];
     }
   }
@@ -120,11 +126,7 @@ double CallFlows::time_s(const ConfiguredCall& planned, std::uint64_t bytes) {
 CallFlow CallFlows::make(const ConfiguredCall& planned) {
   Simulator& simulator = *planned.view->simulator;
   CallFlow flow;
-  flow.time_s = time_s(planned, planned.call.bytes);
-  const std::uint64_t least =
-      fitting_bytes(planned.call.collective, 1, planned.view->fabric->ranks());
-  flow.latency_s = std::min(flow.time_s, time_s(planned, least));
-
+  flow.time_s = flow.latency_s = time_s(planned, planned.call.bytes);
   const LoweredProgram lowered = simulator.lowered(planned.call, planned.config);
   for (int rank = 0; rank < planned.view->fabric->ranks(); ++rank) {
     flow.sms =
@@ -154,20 +156,30 @@ CallFlow CallFlows::make(const ConfiguredCall& planned) {
   }
   flow.memory_load = static_cast<std::int32_t>(
       std::ceil(traffic.memory_bytes / planned.view->fabric->ranks() / flow.bytes - 1e-9));
-  // Alone, the flow must not be slower than its cap, also where loads were rounded up.
-  double longest_s = 0;
-  for (const CallLoad& load : loads_on(planned, flow)) {
-    longest_s = std::max(longest_s, load.load * flow.bytes / capacities[at(load.link)]);
+  flow.switched = traffic.switched;
+  if (flow.switched) {
+    for (std::size_t link = 0; link < traffic.link_bytes.size(); ++link) {
+      if (traffic.link_bytes[link] > 0) {
+        flow.own_units[static_cast<std::int32_t>(link)] = traffic.link_bytes[link] / flow.bytes;
+      }
+    }
   }
-  flow.latency_s = std::clamp(flow.time_s - longest_s, 0.0, flow.latency_s);
-  const double moving_s = flow.time_s - flow.latency_s;
-  if (longest_s > moving_s) flow.bytes *= moving_s / longest_s;
-  if (moving_s > 0) flow.rate_cap_Bps = flow.bytes / moving_s;
-  if (moving_s <= 0) flow.bytes = 0;
+  // The messages move in bursts, at the rate of their thread blocks or of the busiest link.
+  double moving_s = flow.bytes * lowered.outline->alike_channels / traffic.link_cap_Bps[busiest];
+  for (const CallLoad& load : loads_on(planned, flow)) {
+    moving_s = std::max(moving_s, load.load * flow.bytes / capacities[at(load.link)]);
+  }
+  if (moving_s > flow.time_s) {  // by rounding, or because the links are not all used at once
+    flow.bytes *= flow.time_s / moving_s;
+    moving_s = flow.time_s;
+  }
+  flow.latency_s = flow.time_s - moving_s;
+  flow.rate_cap_Bps = flow.bytes / moving_s;
   return flow;
 }
 
 std::vector<CallLoad> CallFlows::loads_on(const ConfiguredCall& planned, const CallFlow& flow) {
+  if (flow.switched) return rounded_loads(flow.own_units);
   const Fabric& fabric = *planned.view->simulator->fabric_for(flow.nic);
   std::map<std::int32_t, double> units;
   for (const CallFlow::Connection& connection : flow.connections) {

@@ -21,7 +21,7 @@ struct CallLoad {
 /// Shape of a call, without the links of one communicator.
 struct CallFlow {
   double time_s = 0;        ///< time of the call alone on an idle machine, s
-  double latency_s = 0;     ///< part that does not depend on the size, at most time_s
+  double latency_s = 0;     ///< part in which the busiest link waits, s
   double bytes = 0;         ///< wire bytes of one unit of load, B
   double rate_cap_Bps = 0;  ///< bytes / (time_s - latency_s)
   /// Bytes through a GPU's memory in units of load, averaged over the ranks and rounded up.
@@ -36,6 +36,9 @@ struct CallFlow {
     double units = 0;  ///< their wire bytes in units of load
   };
   std::vector<Connection> connections;
+  /// True if switches copy or add: the loads are those of one communicator only, `own_units`.
+  bool switched = false;
+  std::map<std::int32_t, double> own_units{};  ///< by link
 };
 
 /// SMs of a GPU that a program's thread blocks take at once; 0 if the cost model has no SMs.
@@ -50,8 +53,7 @@ class CallFlows {
  public:
   explicit CallFlows(GroupViews& views) : views_(views) {}
 
-  /// Flow of a call. Simulates the call twice: with its size, and with the smallest one, for the
-  /// part of its time that does not depend on the size.
+  /// Flow of a call, which is simulated alone.
   [[nodiscard]] const CallFlow& of(const ConfiguredCall& planned);
   /// Loads of the call on the links of its communicator, by link.
   [[nodiscard]] const std::vector<CallLoad>& loads(const ConfiguredCall& planned);

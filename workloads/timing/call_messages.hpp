@@ -30,6 +30,7 @@ class CallMessages {
                std::size_t fabric_links, std::vector<std::int32_t> memories);
 
   [[nodiscard]] std::int64_t nodes() const { return lowered_.graph->size(); }
+  [[nodiscard]] std::int64_t firings() const { return lowered_.graph->firings(); }
   [[nodiscard]] AppendedCall append(TransferGraph& graph) const;
 
  private:

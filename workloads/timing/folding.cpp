@@ -79,6 +79,8 @@ class RankFolding {
           if (of_group[at(group)] < 0) {
             of_group[at(group)] = static_cast<std::int32_t>(instances_.size());
             instances_.push_back({.ranks = members.ranks, .group = group});
+            // Two groups of the same ranks must stay apart.
+            instances_.back().colour = mix(1, static_cast<std::uint64_t>(op->communicator));
             for (const std::int32_t member : members.ranks) {
               instances_of_[at(member)].emplace_back(of_group[at(group)], op->communicator);
             }
@@ -140,9 +142,13 @@ class RankFolding {
     std::vector<Shape>& shapes = shapes_[{shape_of(instance, op), op.bytes}];
     const auto add = [&](const Shape& shape, std::vector<CallLoad> loads) {
       instance.types.push_back({call_type_of(op), shape.like, std::move(loads)});
-      instance.colour = mix(instance.colour, shape.number);
+      const CallFlow& flow = flows_.of(*shape.like);
+      instance.colour =
+          mix(instance.colour,
+              flow.switched ? std::bit_cast<std::uint64_t>(flow.time_s) : shape.number);
     };
     for (const Shape& shape : shapes) {
+      if (flows_.of(*shape.like).switched) break;  // its loads are those of its own links
       std::uint64_t routes = 0;
       std::vector<CallLoad> loads = loads_of(instance, flows_.of(*shape.like), routes);
       if (routes == shape.routes) return add(shape, std::move(loads));
@@ -251,7 +257,22 @@ class RankFolding {
     return at(link) < link_colour_.size() ? link_colour_[at(link)] : 0;
   }
 
+  // True if a rank has the same part in two groups or pairs of one class, so that a call cannot
+  // stand for the class.
+  [[nodiscard]] bool ambiguous() const {
+    for (const auto& instances : instances_of_) {
+      std::unordered_set<std::uint64_t> parts;
+      for (const auto& [instance, role] : instances) {
+        const std::uint64_t part =
+            mix(instances_[at(instance)].colour, static_cast<std::uint64_t>(role + 2));
+        if (!parts.insert(part).second) return true;
+      }
+    }
+    return false;
+  }
+
   RankClasses classes() {
+    if (ambiguous()) return single_ranks(job_.ranks);
     RankClasses found;
     std::unordered_map<std::uint64_t, std::int32_t> number;
     for (std::int32_t rank = 0; rank < job_.ranks; ++rank) {

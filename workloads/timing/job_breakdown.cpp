@@ -191,19 +191,22 @@ class Analysis {
     std::size_t actor = 0;
     while (lowered_.first_op[actor + 1] <= last) ++actor;
     auto index = static_cast<std::int32_t>(last - lowered_.first_op[actor]);
+    std::vector<bool> passed(record_.end_s.size());  // operations of no time may tie in a circle
     while (index >= 0) {
       const std::size_t number = lowered_.first_op[actor] + at(index);
+      if (passed[number]) break;
+      passed[number] = true;
       const std::int32_t call = lowered_.ops[number].call;
       const double end_s = record_.end_s[number];
       if (call >= 0) {
-        if (begin_s_[at(call)] > end_s) last_member_[at(call)] = {actor, index};
-        const double begin_s =
-            begin_s_[at(call)] > end_s ? record_.start_s[number] : begin_s_[at(call)];
+        const bool alone = begin_s_[at(call)] >= end_s;  // a sender that does not wait
+        const double begin_s = alone ? record_.start_s[number] : begin_s_[at(call)];
         found_.path.push_back({actor, index, begin_s, end_s});
         const std::int32_t rank = lowered_.classes.actor[actor];
         const JobOp& op = job_.program(rank).ops[at(index)];
         found_.path_communicator_s[at(job_.group(rank, op).communicator)] += end_s - begin_s;
-        std::tie(actor, index) = last_member_[at(call)];
+        if (!alone) std::tie(actor, index) = last_member_[at(call)];
+        passed[lowered_.first_op[actor] + at(index)] = true;
       } else {
         found_.path.push_back({actor, index, record_.start_s[number], end_s});
         found_.path_compute_s += end_s - record_.start_s[number];

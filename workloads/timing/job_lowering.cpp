@@ -18,6 +18,7 @@ namespace {
 
 // Nodes of a graph of messages, at about 150 B each.
 constexpr std::int64_t kMostNodes = 40'000'000;
+constexpr std::int64_t kMostFirings = 1'000'000'000;
 
 class JobLowering {
  public:
@@ -65,13 +66,32 @@ class JobLowering {
     capacities_.insert(capacities_.end(), actors, lowered_.rates.flops);
     lowered_.first_memory_link = static_cast<std::int32_t>(capacities_.size());
     capacities_.insert(capacities_.end(), actors, lowered_.rates.memory_Bps);
+    add_fixed_links();
     graph_->set_link_capacities(capacities_);
+    for (auto& [key, fixed] : fixed_) {
+      if (lowered_.rates.sms > 0) graph_->set_link_units(fixed.link, lowered_.rates.sms);
+      fixed.route = add_route(std::array<std::int32_t, 1>{fixed.link}, kOnce);
+    }
     for (std::size_t actor = 0; actor < actors; ++actor) {
       if (lowered_.rates.sms > 0) graph_->set_link_units(sm_link(actor), lowered_.rates.sms);
       const std::array<std::int32_t, 1> sm{sm_link(actor)};
       const std::array<std::int32_t, 1> memory{memory_link(actor)};
       sm_route_.push_back(add_route(sm, kOnce));
       memory_route_.push_back(add_route(memory, kOnce));
+    }
+  }
+
+  // Durations contain the effect of what ran beside them when they were measured, so each stream
+  // has the SMs of its own for them, apart from those that collectives take.
+  void add_fixed_links() {
+    for (std::size_t actor = 0; actor < lowered_.classes.count(); ++actor) {
+      for (const JobOp& op : job_.program(rank_of(actor)).ops) {
+        if (op.seconds <= 0) continue;
+        const auto [known, fresh] = fixed_.try_emplace({actor, op.stream});
+        if (!fresh) continue;
+        known->second.link = static_cast<std::int32_t>(capacities_.size());
+        capacities_.push_back(lowered_.rates.flops);
+      }
     }
   }
 
@@ -121,8 +141,11 @@ class JobLowering {
   void add_compute(std::size_t actor, std::int32_t index, const JobOp& op) {
     LoweredOp& own = lowered_.ops[op_number(actor, index)];
     std::vector<TransferId>& starts = starts_[op_number(actor, index)];
-    const double flop = op.seconds * lowered_.rates.flops + op.flop;
-    if (flop > 0) starts.push_back(graph_->add_flow(sm_route_[actor], flop, 0));
+    if (op.seconds > 0) {
+      starts.push_back(graph_->add_flow(fixed_.at({actor, op.stream}).route,
+                                        op.seconds * lowered_.rates.flops, 0));
+    }
+    if (op.flop > 0) starts.push_back(graph_->add_flow(sm_route_[actor], op.flop, 0));
     if (op.memory_bytes > 0) {
       starts.push_back(graph_->add_flow(memory_route_[actor], op.memory_bytes, 0));
     }
@@ -170,6 +193,7 @@ class JobLowering {
       expand(pair, op, {pair[1], pair[2]}, [&]() -> const ConfiguredCall& {
         return views_.message(op, pair[0], pair[1], pair[2]);
       });
+      calls_.back().message = true;
     }
     join(known->second, actor, index, sends ? 0 : 1);
   }
@@ -180,6 +204,7 @@ class JobLowering {
     TransferId start = -1;                   ///< with JobDetail::Calls
     TransferId end = -1;
     std::int32_t sms = 0;
+    bool message = false;  ///< a send and its receive
   };
 
   void add_call(const JobOp& op, std::int32_t group) {
@@ -203,7 +228,8 @@ class JobLowering {
     if (detail_ == JobDetail::Messages) {
       call.planned = &plan();
       const CallMessages& messages = messages_of(*call.planned);
-      if (std::int64_t{graph_->size()} + messages.nodes() > kMostNodes) {
+      firings_ += messages.firings();
+      if (std::int64_t{graph_->size()} + messages.nodes() > kMostNodes || firings_ > kMostFirings) {
         throw UserError(fmt::format(
             "job {} has more than {} messages and steps; detail 'calls' simulates large jobs",
             quoted(job_.name), kMostNodes));
@@ -294,15 +320,29 @@ class JobLowering {
     }
     own.end = call.end;
     const TransferId launched = graph_->add_delay(0);
-    graph_->add_edge(launched, call.start);
     starts.push_back(launched);
-    hold(launched, call.end, actor, call.sms);
+    if (call.message && member == 1) {
+      // The sender does not wait for its receiver: the connection holds the message.
+      own.end = graph_->add_delay(0);
+      graph_->add_edge(call.end, own.end);
+      graph_->add_edge(launched, own.end);
+    } else {
+      graph_->add_edge(launched, call.start);
+    }
+    hold(launched, own.end, actor, call.sms);
   }
 
   void hold(TransferId from, TransferId until, std::size_t actor, std::int32_t sms) {
     if (lowered_.rates.sms == 0 || sms == 0 || from < 0) return;
-    graph_->add_hold(from, sm_link(actor), sms);
-    graph_->add_hold(until, sm_link(actor), -sms);
+    const auto hold_link = [&](std::int32_t link) {
+      graph_->add_hold(from, link, sms);
+      graph_->add_hold(until, link, -sms);
+    };
+    hold_link(sm_link(actor));
+    for (auto fixed = fixed_.lower_bound({actor, 0});
+         fixed != fixed_.end() && fixed->first.first == actor; ++fixed) {
+      hold_link(fixed->second.link);
+    }
   }
 
   // Edges from the operations that each operation waits for.
@@ -348,9 +388,16 @@ class JobLowering {
   CallFlows& flows_;
   std::shared_ptr<TransferGraph> graph_;
   LoweredJob lowered_;
+  std::int64_t firings_ = 0;  ///< messages and steps of all tiles
   std::vector<double> capacities_;
   std::vector<std::int32_t> sm_route_;      ///< by actor
   std::vector<std::int32_t> memory_route_;  ///< by actor
+  // SMs for the durations of one stream.
+  struct FixedLink {
+    std::int32_t link = -1;
+    std::int32_t route = -1;
+  };
+  std::map<std::pair<std::size_t, std::int32_t>, FixedLink> fixed_;  ///< by actor and stream
   std::vector<std::vector<TransferId>> starts_;
   std::vector<OpenCall> calls_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> collective_calls_;

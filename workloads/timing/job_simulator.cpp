@@ -17,7 +17,10 @@ SimulationStalled stalled_job(const JobGraph& job, const LoweredJob& lowered,
                               const std::vector<double>& end_s) {
   constexpr int kShown = 8;
   std::string message = fmt::format(
-      "the simulation of job {} cannot finish: operations wait forever", quoted(job.name));
+      "the simulation of job {} cannot finish: ranks wait for each other; "
+      "let all ranks make their calls in the same order, or on different "
+      "streams",
+      quoted(job.name));
   int shown = 0;
   for (std::size_t actor = 0; actor < lowered.classes.count(); ++actor) {
     const std::int32_t rank = lowered.classes.actor[actor];

@@ -94,3 +94,51 @@ TEST_CASE("a folded job has the dates of the job with all its ranks", "[workload
     }
   }
 }
+
+TEST_CASE("calls of two communicators of the same ranks stay apart", "[workloads][folding]") {
+  const auto fabric = fabric_of("ndv4", 8);
+  const CostModel model = shipped_cost_model("a100");
+  for (const std::string tuner : {"ring/Simple/8", "ring/LL128/2", "all-pairs/Simple/4"}) {
+    JobGraph job = empty_job(8);
+    std::vector<int> all;
+    for (int rank = 0; rank < 8; ++rank) all.push_back(rank);
+    const auto other = add_group(job, "other", all);
+    job.streams = {"a", "b"};
+    for (RankProgram& program : job.programs) {
+      program.add(call_on(CollectiveKind::AllReduce, 64 << 20, 0));
+      program.add(call_on(CollectiveKind::AllReduce, 64 << 20, 1, other));
+    }
+    merge_equal_programs(job);
+    JobSettings settings{.detail = JobDetail::Calls, .tuners = {.job = tuner}};
+    const double apart_s = simulate_job(job, fabric, model, settings).step_time_s;
+    settings.fold = true;
+    const JobRecord folded = simulate_job(job, fabric, model, settings);
+    settings = {.tuners = {.job = tuner}};
+    const double messages_s = simulate_job(job, fabric, model, settings).step_time_s;
+    CAPTURE(tuner, apart_s, folded.step_time_s, messages_s);
+    CHECK(folded.lowered.classes.count() == 1);
+    CHECK(same_date(folded.step_time_s, apart_s));
+    CHECK(folded.step_time_s == Approx(messages_s).epsilon(0.2));
+  }
+}
+
+TEST_CASE("ranks that exchange messages with two neighbours of one class are not folded",
+          "[workloads][folding]") {
+  const auto fabric = fabric_of("ndv4", 8);
+  JobGraph job = empty_job(8);
+  job.streams = {"compute", "right", "left", "from left", "from right"};
+  for (int rank = 0; rank < 8; ++rank) {
+    RankProgram& program = job.programs[at(rank)];
+    const int right = (rank + 1) % 8;
+    const int left = (rank + 7) % 8;
+    program.add(message_on(JobOpKind::Send, right, 32 << 20, 1));
+    program.add(message_on(JobOpKind::Send, left, 32 << 20, 2));
+    program.add(message_on(JobOpKind::Recv, left, 32 << 20, 3));
+    program.add(message_on(JobOpKind::Recv, right, 32 << 20, 4));
+  }
+  JobSettings settings{.detail = JobDetail::Calls};
+  const CostModel model = shipped_cost_model("a100");
+  const double all_s = simulate_job(job, fabric, model, settings).step_time_s;
+  settings.fold = true;
+  CHECK(same_date(simulate_job(job, fabric, model, settings).step_time_s, all_s));
+}

@@ -19,7 +19,7 @@ namespace {
 
 // Times beyond this are wrong, ns: some 70 years from the trace's zero. Sums and differences of two
 // fit into 64 bits.
-constexpr double kMostTime_ns = 0x1p61;
+constexpr double kMostTimeNs = 0x1p61;
 
 enum class Key : std::uint8_t {
   Other,
@@ -110,7 +110,7 @@ std::optional<std::int64_t> whole(std::string_view text) {
 // Nanoseconds in "4458677009853.422" microseconds.
 std::optional<std::int64_t> decimal_ns(double value, const std::string& text) {
   const double rounded = value * 1e3;
-  if (!(std::abs(rounded) < kMostTime_ns)) return std::nullopt;
+  if (!(std::abs(rounded) < kMostTimeNs)) return std::nullopt;
   const std::size_t point = text.find('.');
   const auto before = whole(std::string_view(text).substr(0, point));
   if (point == std::string::npos || !before || *before < 0) {
@@ -241,7 +241,7 @@ class Handler {
 
   bool number(std::int64_t value) {
     Scalar read{.integer = value};
-    if (std::abs(static_cast<double>(value)) * 1e3 < kMostTime_ns) read.ns = value * 1000;
+    if (std::abs(static_cast<double>(value)) * 1e3 < kMostTimeNs) read.ns = value * 1000;
     return scalar(read);
   }
 
