@@ -107,7 +107,7 @@ const std::vector<OptionSpec>& job_options() {
        .kind = OptionKind::Integer,
        .description = "number of ranks",
        .min = 1,
-       .max = kMaxIndex},
+       .max = 1 << 18},
       {.name = "communicators",
        .kind = OptionKind::Mapping,
        .description = "kinds of process groups, by name"},

@@ -23,7 +23,7 @@ struct Traffic {
   std::map<ConnectionKey, double> connections;
   std::vector<double> link_bytes;
   std::vector<int> link_connections;
-  std::vector<double> link_cap_Bps;  ///< of its fastest message
+  std::vector<double> link_cap_Bps;  ///< rate cap of its fastest message
   bool switched = false;             ///< switches copy or add
   double memory_bytes = 0;           ///< through the memories of all ranks
 };
