@@ -39,8 +39,9 @@ endif()
 find_program(CCACHE ccache)
 if(CCACHE)
   # ccache caches sources with precompiled headers (cmake/headers.cmake) only if it may take macros and
-  # times in them for unchanged, and if GCC names the header in what it preprocesses.
-  set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  # times in them for unchanged, and if GCC names the header in what it preprocesses. Checkouts in other
+  # folders share its results: paths are relative to the checkout, and the working folder does not count.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+    CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
   target_compile_options(cclgym_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()

@@ -192,21 +192,21 @@ TEST_CASE("FLOP are those of Narayanan et al. 2021, equation 3", "[workloads][ge
     for (const bool sequence_parallel : {false, true}) {
       TransformerJob job = named_job(one.model, one.plan, one.batch);
       job.sequence_parallel = sequence_parallel;
-      const auto B = static_cast<double>(one.batch);
+      const auto b = static_cast<double>(one.batch);
       const auto s = static_cast<double>(job.model.sequence);
       const auto l = static_cast<double>(job.model.layers);
       const auto h = static_cast<double>(job.model.hidden);
-      const auto V = static_cast<double>(job.model.vocabulary);
+      const auto v = static_cast<double>(job.model.vocabulary);
       CAPTURE(one.model, sequence_parallel);
       CHECK(total_flop(make_transformer_job(job)) ==
-            Approx(72 * B * s * l * h * h * (1 + s / (6 * h) + V / (12 * l * h))).epsilon(1e-12));
+            Approx(72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h))).epsilon(1e-12));
       job.recomputation = Recomputation::Full;
       CHECK(total_flop(make_transformer_job(job)) ==
-            Approx(96 * B * s * l * h * h * (1 + s / (6 * h) + V / (16 * l * h))).epsilon(1e-12));
+            Approx(96 * b * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h))).epsilon(1e-12));
       // Both products of attention once more: 4 B s^2 h per layer.
       job.recomputation = Recomputation::Selective;
       CHECK(total_flop(make_transformer_job(job)) ==
-            Approx(72 * B * s * l * h * h * (1 + s / (4.5 * h) + V / (12 * l * h))).epsilon(1e-12));
+            Approx(72 * b * s * l * h * h * (1 + s / (4.5 * h) + v / (12 * l * h))).epsilon(1e-12));
     }
   }
 }
