@@ -128,67 +128,98 @@ class QuotientBuilder {
     return true;
   }
 
-  // Number of flows that one link carries, by class of links and class of flows.
-  [[nodiscard]] std::vector<std::vector<std::int32_t>> loads() const {
-    std::vector<std::vector<std::int32_t>> load(symmetry_.link.size(),
-                                                std::vector<std::int32_t>(made_.nodes_.size(), 0));
+  // Number of flows of a class that one link of a class carries.
+  struct Load {
+    std::int32_t flow = 0;  // class of flows
+    std::int32_t link = 0;  // class of links
+    std::int32_t count = 0;
+  };
+
+  // Loads in ascending order of classes of links, then of flows.
+  [[nodiscard]] std::vector<Load> loads() const {
+    std::vector<std::pair<std::int32_t, std::int32_t>> crossings;
     for (TransferId id = 0; id < graph_.size(); ++id) {
       if (graph_.route_of(id) < 0) continue;
       for (const std::int32_t link : graph_.route_links(graph_.route_of(id))) {
         const std::int32_t of = symmetry_.link_class[at(link)];
-        if (symmetry_.link[at(of)] == link) ++load[at(of)][at(node_class_[at(id)])];
+        if (symmetry_.link[at(of)] == link) crossings.emplace_back(of, node_class_[at(id)]);
       }
     }
-    return load;
+    std::ranges::sort(crossings);
+    std::vector<Load> all;
+    for (const auto& [link, flow] : crossings) {
+      if (all.empty() || all.back().link != link || all.back().flow != flow) {
+        all.push_back({flow, link, 0});
+      }
+      ++all.back().count;
+    }
+    return all;
   }
 
   // A class of links carries as many flows of each class as its first link does. Links of the
   // fabric are left out if another link on the routes of all their flows limits these flows first.
   void add_links(TransferGraph& classes) {
-    const std::vector<std::vector<std::int32_t>> load = loads();
+    const std::vector<Load> by_link = loads();
+    std::vector<Load> by_flow = by_link;
+    std::ranges::stable_sort(by_flow, {}, &Load::flow);
     const auto all_Bps = graph_.link_capacities_Bps();
     std::vector<double> capacity_Bps;
     for (const std::int32_t first : symmetry_.link) {
       capacity_Bps.push_back(all_Bps[at(first)]);
       made_.is_proxy_.push_back(at(first) >= lowered_.fabric_links ? 1 : 0);
     }
-    const auto binds_before = [&](std::size_t strict, std::size_t loose) {
-      if (strict == loose || made_.is_proxy_[strict] != 0 || made_.is_proxy_[loose] != 0) {
+    const auto on_link = [&](std::int32_t link) {
+      return std::ranges::equal_range(by_link, link, {}, &Load::link);
+    };
+    const auto of_flow = [&](std::int32_t flow) {
+      return std::ranges::equal_range(by_flow, flow, {}, &Load::flow);
+    };
+    const auto binds_before = [&](std::int32_t strict, std::int32_t loose) {
+      if (strict == loose || made_.is_proxy_[at(strict)] != 0 || made_.is_proxy_[at(loose)] != 0) {
         return false;
       }
-      bool equal = true;
-      for (std::size_t flow = 0; flow < load[loose].size(); ++flow) {
-        const double loosely = load[loose][flow] / capacity_Bps[loose];
-        const double strictly = load[strict][flow] / capacity_Bps[strict];
-        if (strictly < loosely) return false;
-        equal = equal && strictly == loosely;
+      const auto on_strict = on_link(strict);
+      auto strictly = on_strict.begin();
+      bool equal = std::ranges::ssize(on_strict) == std::ranges::ssize(on_link(loose));
+      for (const Load& loosely : on_link(loose)) {
+        strictly =
+            std::ranges::lower_bound(strictly, on_strict.end(), loosely.flow, {}, &Load::flow);
+        if (strictly == on_strict.end() || strictly->flow != loosely.flow) return false;
+        const double strict_share = strictly->count / capacity_Bps[at(strict)];
+        const double loose_share = loosely.count / capacity_Bps[at(loose)];
+        if (strict_share < loose_share) return false;
+        equal = equal && strict_share == loose_share;
       }
       return !equal || strict < loose;
     };
-    std::vector<std::uint8_t> left_out(load.size(), 0);
-    for (std::size_t of = 0; of < load.size(); ++of) {
-      bool out = symmetry_.link_class[at(symmetry_.link[of])] < 0;
-      for (std::size_t other = 0; other < load.size() && !out; ++other) {
-        out = binds_before(other, of);
+    std::vector<std::uint8_t> left_out(symmetry_.link.size(), 0);
+    for (std::size_t of = 0; of < left_out.size(); ++of) {
+      const auto loose = static_cast<std::int32_t>(of);
+      const auto own = on_link(loose);
+      if (own.empty()) continue;
+      // Only links on the route of every flow can limit all of them.
+      for (const Load& other : of_flow(own.front().flow)) {
+        if (binds_before(other.link, loose)) {
+          left_out[of] = 1;
+          break;
+        }
       }
-      left_out[of] = out ? 1 : 0;
     }
     for (std::size_t node = 0; node < made_.nodes_.size(); ++node) {
       if (graph_.route_of(symmetry_.node[node]) < 0) continue;
       QuotientProgram::Bound bound;
       std::vector<std::int32_t> links;
       std::vector<std::int32_t> own_loads;
-      for (std::size_t of = 0; of < load.size(); ++of) {
-        const std::int32_t own = load[of][node];
-        if (own == 0) continue;
-        if (made_.is_proxy_[of] != 0) {
-          bound.max_proxy_load = std::max(bound.max_proxy_load, own);
+      for (const Load& own : of_flow(static_cast<std::int32_t>(node))) {
+        if (made_.is_proxy_[at(own.link)] != 0) {
+          bound.max_proxy_load = std::max(bound.max_proxy_load, own.count);
         } else {
-          bound.narrowest_Bps = std::min(bound.narrowest_Bps, capacity_Bps[of] / own);
+          bound.narrowest_Bps =
+              std::min(bound.narrowest_Bps, capacity_Bps[at(own.link)] / own.count);
         }
-        if (left_out[of] != 0) continue;
-        links.push_back(static_cast<std::int32_t>(of));
-        own_loads.push_back(own);
+        if (left_out[at(own.link)] != 0) continue;
+        links.push_back(own.link);
+        own_loads.push_back(own.count);
       }
       made_.nodes_[node].class_of_bounds = classes.add_loaded_route(links, own_loads);
       made_.bounds_.push_back(bound);

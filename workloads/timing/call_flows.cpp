@@ -16,45 +16,6 @@ namespace {
 
 constexpr std::size_t kCachedTimes = 1024;
 
-using ConnectionKey = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
-
-// Wire bytes of each connection, and of each link of the fabric.
-struct Traffic {
-  std::map<ConnectionKey, double> connections;
-  std::vector<double> link_bytes;
-  std::vector<int> link_connections;
-  std::vector<double> link_cap_Bps;  ///< rate cap of its fastest message
-  bool switched = false;             ///< switches copy or add
-  double memory_bytes = 0;           ///< through the memories of all ranks
-};
-
-Traffic traffic_of(const LoweredProgram& lowered) {
-  Traffic traffic;
-  const TransferGraph& graph = *lowered.graph;
-  traffic.link_bytes.resize(lowered.fabric_links);
-  traffic.link_connections.resize(lowered.fabric_links);
-  traffic.link_cap_Bps.resize(lowered.fabric_links);
-  for (TransferId node = 0; node < graph.size(); ++node) {
-    if (graph.route_of(node) < 0 || graph.bytes(node) <= 0) continue;
-    const NodeOrigin& origin = lowered.origins[at(node)];
-    const double bytes = graph.bytes(node) * graph.repeat(node);
-    const std::int32_t channel = lowered.outline->block(origin.rank, origin.thread_block).channel;
-    const auto [known, fresh] = traffic.connections.try_emplace(
-        ConnectionKey{origin.rank, std::max(0, origin.peer_rank), channel}, 0.0);
-    known->second += bytes;
-    traffic.memory_bytes += 2 * bytes;
-    traffic.switched = traffic.switched || lowered.costs.of(node).work == Work::SwitchedTransfer;
-    for (const std::int32_t link : graph.route_links(graph.route_of(node))) {
-      if (at(link) >= lowered.fabric_links) continue;
-      traffic.link_bytes[at(link)] += bytes;
-      double& cap_Bps = traffic.link_cap_Bps[at(link)];
-      cap_Bps = std::max(cap_Bps, graph.rate_cap_Bps(node));
-      if (fresh) ++traffic.link_connections[at(link)];
-    }
-  }
-  return traffic;
-}
-
 // Time of a program that is too large to be compiled, from the classes of its nodes; nullopt if it
 // has none, as on adaptive routes.
 std::optional<double> time_of_classes(const LoweredProgram& lowered) {
@@ -98,76 +59,99 @@ std::vector<CallLoad> rounded_loads(const std::map<std::int32_t, double>& units)
   return loads;
 }
 
-double CallFlows::time_s(const ConfiguredCall& planned, std::uint64_t bytes) {
+double CallFlows::time_s(const ConfiguredCall& planned) {
   Simulator& simulator = *planned.view->simulator;
-  Call sized = planned.call;
-  sized.bytes = bytes;
-  if (simulator.compiled(sized, planned.config) == nullptr) {
-    if (const auto time = time_of_classes(simulator.lowered(sized, planned.config))) {
-      ++simulations_;
-      return *time;
-    }
-  }
-  const AlgorithmLibrary& library = planned.view->simulator->algorithms();
+  const AlgorithmLibrary& library = simulator.algorithms();
   Timer& known = timers_[planned.view];
   if (!known.timer || known.algorithms != library.entries().size()) {
     auto site = std::make_shared<CallSite>();
     site->fabrics = {planned.view->fabric};
-    site->cost_model = planned.view->simulator->cost_model();
+    site->cost_model = simulator.cost_model();
     site->algorithms = library;
     known.algorithms = library.entries().size();
     known.timer =
         std::make_unique<CallTimer>(std::move(site), kCachedTimes, CallTimer::Timing::Symmetric);
   }
-  ++simulations_;
-  return known.timer->time(sized, plain_config(library, planned.config)).time_s;
+  return known.timer->time(planned.call, plain_config(library, planned.config)).time_s;
 }
 
-CallFlow CallFlows::make(const ConfiguredCall& planned) {
-  Simulator& simulator = *planned.view->simulator;
-  CallFlow flow;
-  flow.time_s = flow.latency_s = time_s(planned, planned.call.bytes);
-  const LoweredProgram lowered = simulator.lowered(planned.call, planned.config);
+const ProgramCut& CallFlows::cut_of(std::shared_ptr<const ThreadBlockProgram> program) {
+  const auto [known, fresh] = cuts_.try_emplace(program.get());
+  if (fresh) known->second = {program, program_cut(*program)};
+  return known->second.cut;
+}
+
+CallFlows::Shape CallFlows::shape_of_lowered(const ConfiguredCall& planned,
+                                             const LoweredProgram& lowered) {
+  const CostModel& model = planned.view->simulator->cost_model();
+  Shape shape;
+  shape.traffic = std::make_shared<const CallTraffic>(lowered, model);
+  shape.nic = lowered.outline->traits.nic;
   for (int rank = 0; rank < planned.view->fabric->ranks(); ++rank) {
-    flow.sms =
-        std::max(flow.sms, sms_of(*lowered.outline, simulator.cost_model(), planned.config, rank));
+    shape.sms = std::max(shape.sms, sms_of(*lowered.outline, model, planned.config, rank));
   }
-  flow.nic = lowered.outline->traits.nic;
-  const Traffic traffic = traffic_of(lowered);
-  const auto capacities = lowered.graph->link_capacities_Bps();
+  return shape;
+}
+
+CallFlows::Known CallFlows::make(const ConfiguredCall& planned) {
+  ++simulations_;
+  Simulator& simulator = *planned.view->simulator;
+  const Config& config = planned.config;
+  if (const auto program = simulator.compiled(planned.call, config)) {
+    const ProgramCut& cut = cut_of(program);
+    const auto [shape, fresh] = shapes_.try_emplace(
+        {program.get(), planned.view, config.protocol, config.threads, config.tile_bytes,
+         config.slots, graph_shape(cut, simulator.cost_model(), planned.call, config)});
+    if (fresh) {
+      shape->second = shape_of_lowered(planned, simulator.lowered(planned.call, config));
+    }
+    return with_loads(planned, shape->second, time_s(planned),
+                      shape->second.traffic->bytes(cut, planned.call, config));
+  }
+  const LoweredProgram lowered = simulator.lowered(planned.call, config);
+  const Shape shape = shape_of_lowered(planned, lowered);
+  const std::optional<double> of_classes = time_of_classes(lowered);
+  return with_loads(planned, shape, of_classes ? *of_classes : time_s(planned),
+                    shape.traffic->bytes());
+}
+
+CallFlows::Known CallFlows::with_loads(const ConfiguredCall& planned, const Shape& shape,
+                                       double time_s, const CallBytes& bytes) {
+  const CallTraffic& traffic = *shape.traffic;
+  Known known;
+  CallFlow& flow = known.flow;
+  flow.time_s = flow.latency_s = time_s;
+  flow.sms = shape.sms;
+  flow.nic = shape.nic;
+  const std::vector<double>& capacities_Bps = traffic.capacities_Bps();
   std::size_t busiest = 0;
-  for (std::size_t link = 0; link < traffic.link_bytes.size(); ++link) {
-    if (traffic.link_bytes[link] / capacities[link] >
-        traffic.link_bytes[busiest] / capacities[busiest]) {
+  for (std::size_t link = 0; link < bytes.link.size(); ++link) {
+    if (bytes.link[link] / capacities_Bps[link] > bytes.link[busiest] / capacities_Bps[busiest]) {
       busiest = link;
     }
   }
-  const double busy_s =
-      traffic.link_bytes.empty() ? 0 : traffic.link_bytes[busiest] / capacities[busiest];
-  if (busy_s <= 0) {  // switches or copies do everything
-    flow.latency_s = flow.time_s;
-    return flow;
-  }
-  flow.bytes = traffic.link_bytes[busiest] /
-               (traffic.link_connections[busiest] * lowered.outline->alike_channels);
-  for (const auto& [key, bytes] : traffic.connections) {
-    flow.connections.push_back(
-        {std::get<0>(key), std::get<1>(key), std::get<2>(key), bytes / flow.bytes});
+  // Without bytes on links, switches or copies do everything.
+  if (bytes.link.empty() || bytes.link[busiest] <= 0) return known;
+  flow.bytes =
+      bytes.link[busiest] / (traffic.link_connections()[busiest] * traffic.alike_channels());
+  for (std::size_t i = 0; i < bytes.connection.size(); ++i) {
+    flow.connections.push_back({traffic.connections()[i], bytes.connection[i] / flow.bytes});
   }
   flow.memory_load = static_cast<std::int32_t>(
-      std::ceil(traffic.memory_bytes / planned.view->fabric->ranks() / flow.bytes - 1e-9));
-  flow.switched = traffic.switched;
+      std::ceil(bytes.memory / planned.view->fabric->ranks() / flow.bytes - 1e-9));
+  flow.switched = traffic.switched();
   if (flow.switched) {
-    for (std::size_t link = 0; link < traffic.link_bytes.size(); ++link) {
-      if (traffic.link_bytes[link] > 0) {
-        flow.own_units[static_cast<std::int32_t>(link)] = traffic.link_bytes[link] / flow.bytes;
+    for (std::size_t link = 0; link < bytes.link.size(); ++link) {
+      if (bytes.link[link] > 0) {
+        flow.own_units[static_cast<std::int32_t>(link)] = bytes.link[link] / flow.bytes;
       }
     }
   }
   // The messages move in bursts, at the rate of their thread blocks or of the busiest link.
-  double moving_s = flow.bytes * lowered.outline->alike_channels / traffic.link_cap_Bps[busiest];
-  for (const CallLoad& load : loads_on(planned, flow)) {
-    moving_s = std::max(moving_s, load.load * flow.bytes / capacities[at(load.link)]);
+  double moving_s = flow.bytes * traffic.alike_channels() / bytes.link_cap_Bps[busiest];
+  known.loads = loads_on(planned, flow);
+  for (const CallLoad& load : known.loads) {
+    moving_s = std::max(moving_s, load.load * flow.bytes / capacities_Bps[at(load.link)]);
   }
   if (moving_s > flow.time_s) {  // by rounding, or because the links are not all used at once
     flow.bytes *= flow.time_s / moving_s;
@@ -175,7 +159,7 @@ CallFlow CallFlows::make(const ConfiguredCall& planned) {
   }
   flow.latency_s = flow.time_s - moving_s;
   flow.rate_cap_Bps = flow.bytes / moving_s;
-  return flow;
+  return known;
 }
 
 std::vector<CallLoad> CallFlows::loads_on(const ConfiguredCall& planned, const CallFlow& flow) {
@@ -183,24 +167,18 @@ std::vector<CallLoad> CallFlows::loads_on(const ConfiguredCall& planned, const C
   const Fabric& fabric = *planned.view->simulator->fabric_for(flow.nic);
   std::map<std::int32_t, double> units;
   for (const CallFlow::Connection& connection : flow.connections) {
-    for (const LinkId link :
-         fabric.route(connection.source, connection.target, connection.channel)) {
+    const CallTraffic::Connection& ends = connection.ends;
+    for (const LinkId link : fabric.route(ends.source, ends.target, ends.channel)) {
       units[link] += connection.units;
     }
   }
   return rounded_loads(units);
 }
 
-const CallFlow& CallFlows::of(const ConfiguredCall& planned) {
-  const auto known = flows_.find(&planned);
-  if (known != flows_.end()) return known->second;
-  return flows_.emplace(&planned, make(planned)).first->second;
-}
-
-const std::vector<CallLoad>& CallFlows::loads(const ConfiguredCall& planned) {
-  const auto known = loads_.find(&planned);
-  if (known != loads_.end()) return known->second;
-  return loads_.emplace(&planned, loads_on(planned, of(planned))).first->second;
+const CallFlows::Known& CallFlows::known(const ConfiguredCall& planned) {
+  const auto found = known_.find(&planned);
+  if (found != known_.end()) return found->second;
+  return known_.emplace(&planned, make(planned)).first->second;
 }
 
 }  // namespace cclgym

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "sim/fast/call_timer.hpp"
+#include "workloads/timing/call_traffic.hpp"
 #include "workloads/timing/group_views.hpp"
 
 namespace cclgym {
@@ -30,9 +32,7 @@ struct CallFlow {
   std::int32_t sms = 0;  ///< SMs that its thread blocks take on the busiest rank
   /// Messages between two ranks on one channel.
   struct Connection {
-    std::int32_t source = 0;  ///< rank of the communicator
-    std::int32_t target = 0;
-    std::int32_t channel = 0;
+    CallTraffic::Connection ends{};
     double units = 0;  ///< their wire bytes in units of load
   };
   std::vector<Connection> connections;
@@ -54,14 +54,34 @@ class CallFlows {
   explicit CallFlows(GroupViews& views) : views_(views) {}
 
   /// Flow of a call, which is simulated alone.
-  [[nodiscard]] const CallFlow& of(const ConfiguredCall& planned);
+  [[nodiscard]] const CallFlow& of(const ConfiguredCall& planned) { return known(planned).flow; }
   /// Loads of the call on the links of its communicator, by link.
-  [[nodiscard]] const std::vector<CallLoad>& loads(const ConfiguredCall& planned);
+  [[nodiscard]] const std::vector<CallLoad>& loads(const ConfiguredCall& planned) {
+    return known(planned).loads;
+  }
   [[nodiscard]] std::int64_t simulations() const { return simulations_; }
 
  private:
-  [[nodiscard]] CallFlow make(const ConfiguredCall& planned);
-  [[nodiscard]] double time_s(const ConfiguredCall& planned, std::uint64_t bytes);
+  /// A program in the view of a communicator, for all sizes with the same shape of its graph.
+  struct Shape {
+    std::shared_ptr<const CallTraffic> traffic;
+    std::int32_t sms = 0;
+    NicUse nic = NicUse::Fabric;
+  };
+  using ShapeKey = std::tuple<const ThreadBlockProgram*, const GroupView*, Protocol, int,
+                              std::uint64_t, int, GraphShape>;
+  struct Known {
+    CallFlow flow;
+    std::vector<CallLoad> loads;
+  };
+  [[nodiscard]] const Known& known(const ConfiguredCall& planned);
+  [[nodiscard]] Known make(const ConfiguredCall& planned);
+  [[nodiscard]] static Shape shape_of_lowered(const ConfiguredCall& planned,
+                                              const LoweredProgram& lowered);
+  [[nodiscard]] Known with_loads(const ConfiguredCall& planned, const Shape& shape, double time_s,
+                                 const CallBytes& bytes);
+  [[nodiscard]] const ProgramCut& cut_of(std::shared_ptr<const ThreadBlockProgram> program);
+  [[nodiscard]] double time_s(const ConfiguredCall& planned);
   [[nodiscard]] std::vector<CallLoad> loads_on(const ConfiguredCall& planned, const CallFlow& flow);
   GroupViews& views_;
   /// Timers, which simulate one node per class of equal nodes, for calls on many ranks.
@@ -70,8 +90,13 @@ class CallFlows {
     std::unique_ptr<CallTimer> timer;
   };
   std::map<const GroupView*, Timer> timers_;
-  std::map<const ConfiguredCall*, CallFlow> flows_;
-  std::map<const ConfiguredCall*, std::vector<CallLoad>> loads_;
+  struct Cut {
+    std::shared_ptr<const ThreadBlockProgram> program;  ///< kept alive: its address is the key
+    ProgramCut cut;
+  };
+  std::map<const ThreadBlockProgram*, Cut> cuts_;
+  std::map<ShapeKey, Shape> shapes_;
+  std::map<const ConfiguredCall*, Known> known_;
   std::int64_t simulations_ = 0;
 };
 

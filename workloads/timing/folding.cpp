@@ -170,8 +170,8 @@ class RankFolding {
     std::unordered_map<std::int32_t, std::uint64_t> numbers;  // by link: order of appearance
     for (const CallFlow::Connection& connection : flow.connections) {
       for (const LinkId id :
-           fabric.route(instance.ranks[at(connection.source)],
-                        instance.ranks[at(connection.target)], connection.channel)) {
+           fabric.route(instance.ranks[at(connection.ends.source)],
+                        instance.ranks[at(connection.ends.target)], connection.ends.channel)) {
         units[id] += connection.units;
         const Link& link = fabric.links()[at(id)];
         kinds = mix(mix(kinds, at(link.kind)), std::bit_cast<std::uint64_t>(link.capacity_Bps()));

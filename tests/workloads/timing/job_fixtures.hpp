@@ -18,7 +18,7 @@ inline std::shared_ptr<const Fabric> fabric_of(const std::string& name, int gpus
   spec.name = name;
   if (name == "ndv4") {
     spec.servers = gpus / 8;
-  } else if (name != "dgx1") {
+  } else if (name != "dgx1" && name != "hgx-h100") {
     spec.gpus = gpus;
   }
   return make_fabric(spec);
