@@ -136,14 +136,27 @@ class Refinement {
     }
   }
 
-  [[nodiscard]] std::size_t count() {
-    const auto distinct = [this](const std::vector<std::uint64_t>& colours) {
-      sorted_ = colours;
-      std::ranges::sort(sorted_);
-      return static_cast<std::size_t>(std::unique(sorted_.begin(), sorted_.end()) -
-                                      sorted_.begin());
-    };
-    return distinct(colour_) + distinct(link_colour_);
+  [[nodiscard]] std::size_t count() { return distinct(colour_) + distinct(link_colour_); }
+
+  // Counts in a table with open addressing, which is several times faster than sorting.
+  [[nodiscard]] std::size_t distinct(const std::vector<std::uint64_t>& colours) {
+    const std::size_t mask = std::bit_ceil(2 * colours.size() + 2) - 1;
+    table_.assign(mask + 1, 0);
+    std::size_t found = 0;
+    bool zero = false;  // zero stands for a free place
+    for (const std::uint64_t colour : colours) {
+      if (colour == 0) {
+        zero = true;
+        continue;
+      }
+      std::size_t place = colour & mask;
+      while (table_[place] != 0 && table_[place] != colour) place = (place + 1) & mask;
+      if (table_[place] == 0) {
+        table_[place] = colour;
+        ++found;
+      }
+    }
+    return found + (zero ? 1 : 0);
   }
 
   static void number(const std::vector<std::uint64_t>& colours, std::vector<std::int32_t>& of,
@@ -207,8 +220,8 @@ class Refinement {
   std::vector<std::uint64_t> before_;
   std::vector<std::uint64_t> link_colour_;
   std::vector<std::uint64_t> sums_;
-  std::vector<std::uint64_t> sorted_;
-  std::vector<std::uint8_t> used_;  // by link
+  std::vector<std::uint64_t> table_;  // of distinct()
+  std::vector<std::uint8_t> used_;    // by link
 };
 
 }  // namespace
