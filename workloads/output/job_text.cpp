@@ -210,12 +210,12 @@ class JobText {
                    {std::move(bytes), std::move(capacities), percent_column("mean use", means),
                     percent_column("peak use", peaks)});
     std::string text = table_text(std::move(columns), {0});
-    if (folded) text += "  each row is one of the given number of links that are used equally\n";
     std::size_t used = 0;
     for (std::size_t i = 0; i < record_.lowered.fabric_links && !record_.series.empty(); ++i) {
       if (record_.series.bytes[i] > 0) ++used;
     }
     if (used > means.size()) text += fmt::format("  … {} more\n", used - means.size());
+    if (folded) text += "  each row is one of the given number of links that are used equally\n";
     return text;
   }
 
