@@ -1,8 +1,6 @@
 // cclgym simulate: simulates one call with one configuration.
 #include <algorithm>
-#include <filesystem>
 #include <fmt/core.h>
-#include <system_error>
 
 #include "cli/output/json_output.hpp"
 #include "cli/programs/programs_option.hpp"
@@ -160,16 +158,6 @@ std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
   return program;
 }
 
-// Refuses a path in a folder that does not exist before the call is simulated.
-void require_folder_of(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
-  throw UserError(
-      argument_location("timeline"),
-      quoted(path, 200) + ": the folder " + quoted(folder.string(), 200) + " does not exist");
-}
-
 int simulate(const std::vector<std::string>& args) {
   ArgumentReader reader(simulate_command());
   reader.input("fabric", "F", "name of a fabric (cclgym list fabrics), or a .yaml file");
@@ -234,7 +222,7 @@ int simulate(const std::vector<std::string>& args) {
       !reason.empty()) {
     throw UserError(argument_location("size"), reason);
   }
-  if (arguments->has("timeline")) require_folder_of(arguments->text("timeline"));
+  require_folder_of(*arguments, "timeline");
   const std::string engine =
       arguments->has("engine") ? arguments->text("engine") : engine_infos().front().name;
 

@@ -1,11 +1,9 @@
 // cclgym workload: simulates one step of a job, compares tuners by its time, and searches better
 // choices.
 #include <algorithm>
-#include <filesystem>
 #include <fmt/core.h>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "agents/export/policy_tuner.hpp"
 #include "cli/output/json_output.hpp"
@@ -124,17 +122,6 @@ double real_of(const Arguments& arguments, const OptionSpec& spec) {
   return read_real(arguments.text_or_default(spec), spec, argument_location(spec.name));
 }
 
-// Refuses a path in a folder that does not exist before the job is simulated.
-void require_folder(const Arguments& arguments, const char* option) {
-  if (!arguments.has(option)) return;
-  const std::filesystem::path folder = std::filesystem::path(arguments.text(option)).parent_path();
-  std::error_code error;
-  if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
-  throw UserError(argument_location(option),
-                  fmt::format("{}: the folder {} does not exist",
-                              quoted(arguments.text(option), 200), quoted(folder.string(), 200)));
-}
-
 TunerRow row_of(const std::string& name, const JobGraph& job, const JobRecord& record) {
   return {.name = name,
           .step_time_s = record.step_time_s,
@@ -148,6 +135,12 @@ std::vector<TunerRow> compared(const Arguments& arguments, JobSimulator& simulat
   if (!arguments.has("compare")) return rows;
   rows.push_back(row_of(simulator.settings().tuners.job, simulator.job(), own));
   for (const std::string& name : arguments.names("compare")) {
+    if (name == simulator.settings().tuners.job) {
+      print_warning(
+          fmt::format("--compare: {} is the choice of the first row already, and is not repeated",
+                      quoted(name, 200)));
+      continue;
+    }
     JobTuners tuners = simulator.settings().tuners;
     tuners.job = name;
     if (name.find('=') != std::string::npos) {
@@ -218,7 +211,7 @@ int workload(const std::vector<std::string>& args) {
     throw UserError(argument_location("tune-programs"), "is only for --tune; leave it out");
   }
   const WorkloadInput input = input_of(*arguments);
-  for (const char* option : {"timeline", "report"}) require_folder(*arguments, option);
+  for (const char* option : {"timeline", "report"}) require_folder_of(*arguments, option);
   const JobGraph job = read_workload_input(input);
   const CostModel model = cost_model_for(
       arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);

@@ -244,6 +244,11 @@ void ArgumentReader::check_outputs(const po::variables_map& values) const {
                                                            quoted(path, 200), shown));
   };
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (values.count(outputs_[i]) > 0 && values[outputs_[i]].as<std::string>() == "-") {
+      throw UserError(argument_location(outputs_[i]),
+                      "found '-'; expected the name of a file: /dev/stdout is standard output, "
+                      "./- a file with this name");
+    }
     for (const std::string& input : inputs_) check(outputs_[i], input, "--" + input);
     for (const Positional& input : positionals_) check(outputs_[i], input.name, input.name);
     for (std::size_t k = 0; k < i; ++k) check(outputs_[i], outputs_[k], "--" + outputs_[k]);
@@ -305,6 +310,17 @@ std::vector<ArgumentRecord> argument_records(const Command& command) {
   }
   all.push_back({.name = "help", .short_name = "h", .help = "print this text"});
   return all;
+}
+
+void require_folder_of(const Arguments& arguments, const std::string& option) {
+  if (!arguments.has(option)) return;
+  const std::string& path = arguments.text(option);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
+  throw UserError(argument_location(option),
+                  fmt::format("{}: the folder {} does not exist", quoted(path, 200),
+                              quoted(folder.string(), 200)));
 }
 
 void print_warning(const std::string& text) {

@@ -138,8 +138,8 @@ class ArgumentReader {
 
   /// Prints the command's help and returns nullopt if --help is among the arguments. Throws
   /// UserError for an unknown option (with the nearest name), a missing value or positional
-  /// argument, an option given twice or empty, too many arguments, or an output that is another
-  /// argument's file.
+  /// argument, an option given twice or empty, too many arguments, or an output that is "-" or
+  /// another argument's file.
   [[nodiscard]] std::optional<Arguments> read(const std::vector<std::string>& args) const;
 
   /// The names of all given arguments and options except these, for commands that have modes.
@@ -164,6 +164,10 @@ class ArgumentReader {
   std::vector<std::string> outputs_;  ///< names of options with files to write
   std::map<std::string, std::vector<std::string>> choices_;  ///< valid values by name of option
 };
+
+/// Throws UserError at an option with a file to write if it was given, and its folder does not
+/// exist: before a command works for long.
+void require_folder_of(const Arguments& arguments, const std::string& option);
 
 /// Prints "warning: …" on standard error, unless the text is empty.
 void print_warning(const std::string& text);

@@ -73,6 +73,10 @@ TEST_CASE("workload refuses wrong requests", "[cli][workload]") {
   };
   CHECK(contains(refusal({"--tuner", "dq=ring"}), "unknown communicator 'dq'"));
   CHECK(contains(refusal({"--tuner", "rign/LL"}), "ring"));
+  CHECK(contains(refusal({"--tuner", "rign/LL,dp=ring"}), "'rign'"));
+  CHECK(
+      contains(refusal({"--timeline", "-"}), "--timeline: found '-'; expected the name of a file"));
+  CHECK_FALSE(fs::exists(fs::path(folder.path()) / "-"));
   CHECK(contains(refusal({"--tuner", "ring/L/1"}), "LL"));
   CHECK(contains(refusal({"--tuner", "dp=ring,dp=tree"}), "communicator 'dp' has two tuners"));
   CHECK(contains(refusal({"--compare", "dp=ring"}), "is for one communicator"));
@@ -92,6 +96,92 @@ TEST_CASE("workload refuses wrong requests", "[cli][workload]") {
   CHECK(contains(unknown.err, "name it with --format"));
 }
 
+TEST_CASE("workload refuses tuners that no call needs", "[cli][workload]") {
+  const TemporaryFolder folder;
+  write_file(folder / "job.yaml",
+             "ranks: 4\n"
+             "communicators: {dp: {groups: [[0, 1, 2, 3]]}, tp: {groups: [[0, 1], [2, 3]]},\n"
+             "                single: {groups: [[0], [1], [2], [3]]}}\n"
+             "programs: [{ranks: 0..3, ops: [{allreduce: 1MiB, on: dp}, {allreduce: 1KiB, on: "
+             "single}]}]\n");
+  CHECK(workload(folder, {"--tuner", "tp=tree,single=ring/LL"}).code == 0);
+  for (const char* name : {"tp=rign/LL", "single=rign/LL"}) {
+    for (const char* detail : {"messages", "calls"}) {
+      const Ended ended = workload(folder, {"--detail", detail, "--tuner", name});
+      CHECK(ended.code == 2);
+      CHECK(contains(ended.err, "'rign'"));
+    }
+  }
+  CHECK(contains(workload(folder, {"--tuner", "tp=nccl-default:9"}).err, "error: tuner: "));
+  write_file(folder / "job.yaml", "ranks: 1\nprograms: [{ranks: 0, ops: [{compute: 1ms}]}]\n");
+  const Ended none = workload(folder, {"--tuner", "dp=ring"});
+  CHECK(none.code == 2);
+  CHECK(contains(none.err,
+                 "found a tuner for communicator 'dp', but the job has no communicators; leave it "
+                 "out"));
+  CHECK(contains(workload(folder, {"--tuner", "rign/LL"}).err, "'rign'"));
+}
+
+TEST_CASE("workload refuses a collective that the default tuner refuses", "[cli][workload]") {
+  const TemporaryFolder folder;
+  write_file(folder / "job.yaml",
+             "ranks: 8\n"
+             "communicators: {dp: {groups: [[0, 1, 2, 3, 4, 5, 6, 7]]}}\n"
+             "programs: [{ranks: 0..7, ops: [{reduce: 1MiB}, {allreduce: 1MiB}]}]\n");
+  const auto run = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"workload", "job.yaml", "--fabric", "dgx1"});
+    return run_program(options, folder.path());
+  };
+  const std::string reason =
+      "NCCL's default choice: NCCL reduces to a root along a ring, for which the library has no "
+      "program; name an algorithm";
+  const Ended single = run_program({"simulate", "--fabric", "dgx1", "--collective", "reduce",
+                                    "--algorithm", "nccl-default:2.18", "--size", "1MiB"},
+                                   folder.path());
+  CHECK(single.code == 2);
+  CHECK(contains(single.err, reason));
+  for (const char* detail : {"messages", "calls"}) {
+    const Ended ended = run({"--detail", detail});
+    CHECK(ended.code == 2);
+    CHECK(contains(ended.err, "reduce on communicator 'dp': " + reason));
+    CHECK(run({"--detail", detail, "--tuner", "ring/LL128/8"}).code == 2);
+  }
+  // The job's tuner chooses for collectives that a communicator's tuner lacks.
+  const Ended named = run({"--tuner", "binomial-tree,dp=nccl-default:2.18"});
+  CAPTURE(named.err);
+  CHECK(named.code == 0);
+  CHECK(contains(named.out, "binomial-tree Simple 1 ch"));
+  CHECK(contains(named.err, "binomial-tree chooses"));
+}
+
+TEST_CASE("workload lists a tuner that is compared with itself once", "[cli][workload]") {
+  const TemporaryFolder folder;
+  write_file(folder / "job.yaml", kJob);
+  const Ended ended = workload(
+      folder, {"--tuner", "ring/Simple/1", "--compare", "ring/Simple/1,ring/Simple/2", "--json"});
+  CHECK(ended.code == 0);
+  CHECK(contains(ended.err, "'ring/Simple/1' is the choice of the first row already"));
+  const auto rows = nlohmann::json::parse(ended.out).at("tuners");
+  REQUIRE(rows.size() == 2);
+  CHECK(rows.at(1).at("tuner") == "ring/Simple/2");
+  const Ended twice = workload(folder, {"--compare", "ring,ring"});
+  CHECK(twice.code == 2);
+  CHECK(contains(twice.err, "--compare: names 'ring' twice"));
+}
+
+TEST_CASE("workload says where a call of a job file is wrong", "[cli][workload]") {
+  const TemporaryFolder folder;
+  write_file(folder / "job.yaml",
+             "ranks: 2\n"
+             "communicators: {dp: {groups: [[0, 1]]}}\n"
+             "programs:\n"
+             "  - {ranks: 0, ops: [{allreduce: 1MiB}]}\n"
+             "  - {ranks: 1, ops: [{allreduce: 2MiB}]}\n");
+  const Ended ended = workload(folder, {});
+  CHECK(ended.code == 2);
+  CHECK(contains(ended.err, "job.yaml:5:22: rank 1, collective 'allreduce' (line 5): call 1"));
+}
+
 TEST_CASE("workload names ranks that wait for each other", "[cli][workload]") {
   const TemporaryFolder folder;
   write_file(
@@ -105,7 +195,8 @@ TEST_CASE("workload names ranks that wait for each other", "[cli][workload]") {
       "    ops: [{allreduce: 1MiB, on: b, stream: s}, {allreduce: 1MiB, on: a, stream: s}]\n");
   const Ended ended = workload(folder, {});
   CHECK(ended.code == 3);
-  CHECK(contains(ended.err, "rank 0, collective 'allreduce' (line 5)"));
+  CHECK(contains(ended.err,
+                 "rank 0, collective 'allreduce' (line 5) on communicator 'a', waits for rank 1"));
 }
 
 }  // namespace

@@ -287,6 +287,7 @@ bool same_content(const RankProgram& a, const RankProgram& b) {
   const auto same = [](const JobOp& x, const JobOp& y) {
     JobOp moved = x;
     moved.origin = y.origin;
+    moved.origin_column = y.origin_column;
     return moved == y;
   };
   return a.dep_begin == b.dep_begin && a.deps == b.deps &&

@@ -42,7 +42,10 @@ std::int32_t JobGraph::stream_index(std::string_view stream) { return index_in(s
 
 SourceLocation location_of(const JobGraph& job, const RankProgram& program, const JobOp& op) {
   SourceLocation where{.file = program.file};
-  if (job.origin_word == "line" && op.origin > 0) where.line = static_cast<std::size_t>(op.origin);
+  if (job.origin_word == "line" && op.origin > 0) {
+    where.line = static_cast<std::size_t>(op.origin);
+    where.column = static_cast<std::size_t>(op.origin_column);
+  }
   return where;
 }
 

@@ -21,7 +21,8 @@ struct JobOp {
   /// Index into JobGraph::streams. Operations of a rank on one stream run in their order in the
   /// program; operations on different streams overlap unless a dependency forbids it.
   std::int32_t stream = 0;
-  std::int32_t name = 0;  ///< index into JobGraph::names
+  std::int32_t name = 0;           ///< index into JobGraph::names
+  std::int32_t origin_column = 0;  ///< column of a text, beside its line `origin`; 0: none
   /// Line of a text, or number of a node in another trace, from which it was read; 0: none.
   std::int64_t origin = 0;
 
@@ -109,7 +110,11 @@ struct JobGraph {
   friend bool operator==(const JobGraph&, const JobGraph&) = default;
 };
 
-/// Place of an operation for messages: the file and its line, or the file alone.
+/// Name of the computation that stands for time in which a GPU waits for its host, in jobs that
+/// were read from profiles.
+inline constexpr std::string_view kHostIdleName = "idle (host)";
+
+/// Place of an operation for messages: the file with line and column, as far as they are known.
 [[nodiscard]] SourceLocation location_of(const JobGraph& job, const RankProgram& program,
                                          const JobOp& op);
 /// "rank 3, operation 17 ('allreduce', node 42)" for messages.

@@ -19,7 +19,8 @@ JobJson json_of(const RankTime& time) {
   return {{"compute_s", time.compute_s},
           {"overlap_s", time.overlap_s},
           {"exposed_s", time.exposed_s},
-          {"idle_s", time.idle_s}};
+          {"idle_s", time.idle_s},
+          {"host_idle_s", time.host_idle_s}};
 }
 
 JobJson json_of(const std::vector<UseOverTime>& uses) {
@@ -56,6 +57,7 @@ JobJson calls_json(const JobGraph& job, const JobRecord& record, const JobBreakd
 JobJson path_json(const JobGraph& job, const JobRecord& record, const JobBreakdown& breakdown,
                   const JobView& view, std::size_t most) {
   JobJson path{{"compute_s", breakdown.path_compute_s},
+               {"host_idle_s", breakdown.path_host_idle_s},
                {"communicators", JobJson::array()},
                {"segments", JobJson::array()}};
   for (std::size_t i = 0; i < job.communicators.size(); ++i) {
@@ -90,6 +92,7 @@ std::string job_json(const JobGraph& job, const JobRecord& record, const JobBrea
                {"calls_of_all_ranks", record.calls},
                {"flows", record.flows},
                {"step_time_s", record.step_time_s},
+               {"notes", job_notes(job, fabric)},
                {"mean", json_of(breakdown.mean)},
                {"actors", JobJson::array()}};
   for (std::size_t actor = 0; actor < std::min(options.max_actors, breakdown.actors.size());
@@ -105,6 +108,7 @@ std::string job_json(const JobGraph& job, const JobRecord& record, const JobBrea
     for (const BusyLink& link : busiest_job_links(record, fabric, options.max_links)) {
       links.push_back({{"link", link.name},
                        {"kind", to_string(link.kind)},
+                       {"count", link.count},
                        {"bytes", link.bytes},
                        {"capacity_Bps", link.capacity_Bps},
                        {"share", link.share},

@@ -129,16 +129,18 @@
       call.configuration, call.calls_per_rank, micro(call.time_s), micro(call.wait_s),
       call.busbw_Bps / 1e9, call.share]))),
     element('p', {class: 'muted'}, 'Time: mean from the date at which the last rank has reached the call. ' +
-        'Wait: mean time before that. Share of the step: of the busiest rank, waiting included.')]));
+        'Wait: mean time before that. Share of the step: time in which the busiest rank has one of the calls in progress, waiting included.')]));
 
   if (numbers.links && numbers.links.length) {
     page.append(section('Busiest links', () => [table(
-        [{name: 'link', text: true}, {name: 'kind', text: true},
+        [{name: 'link', text: true}, {name: 'kind', text: true}, {name: 'links'},
          {name: 'bytes', format: bytesText}, {name: 'capacity, GB/s',
           format: value => value.toFixed(1)}, {name: 'mean use', format: percent},
          {name: 'peak use', format: percent}],
-        numbers.links.map(link => [link.link, link.kind, link.bytes, link.capacity_Bps / 1e9, link.share,
-          link.peak]))]));
+        numbers.links.map(link => [link.link, link.kind, link.count, link.bytes, link.capacity_Bps / 1e9,
+          link.share, link.peak])),
+    numbers.links.some(link => link.count > 1) ? element('p', {class: 'muted'},
+        'Each row is one of the given number of links, which are used equally.') : null]));
   }
   cclgymPage.contents();
 })();

@@ -80,6 +80,7 @@ class JobText {
     if (record_.lowered.classes.folded()) {
       head += fmt::format("simulated ranks, which stand for all: {}\n", view_.actors());
     }
+    for (const std::string& note : job_notes(job_, fabric_)) head += "note: " + note + "\n";
     return head + parts() + calls(options.max_calls) + path() + links(options.max_links);
   }
 
@@ -101,7 +102,9 @@ class JobText {
     for (const auto& [name, part] : {std::pair{"computation", &RankTime::compute_s},
                                      {"both at once", &RankTime::overlap_s},
                                      {"exposed communication", &RankTime::exposed_s},
-                                     {"idle", &RankTime::idle_s}}) {
+                                     {"idle", &RankTime::idle_s},
+                                     {"waiting for the host", &RankTime::host_idle_s}}) {
+      if (part == &RankTime::host_idle_s && mean.host_idle_s <= 0) continue;
       names.cells.emplace_back(name);
       mean_s.emplace_back(mean.*part);
       own_s.emplace_back(own.*part);
@@ -112,8 +115,12 @@ class JobText {
     std::vector<Column> columns{
         std::move(names), time_column("mean", mean_s), percent_column("", mean_share),
         time_column(fmt::format("rank {}", rank), own_s), percent_column("", own_share)};
-    return table_text(std::move(columns), {}) +
-           fmt::format("  rank {} has the most exposed communication\n", rank);
+    std::string text = table_text(std::move(columns), {}) +
+                       fmt::format("  rank {} has the most exposed communication\n", rank);
+    if (mean.host_idle_s > 0) {
+      text += "  waiting for the host counts as computation above: \"idle (host)\" of profiles\n";
+    }
+    return text;
   }
 
   [[nodiscard]] std::string calls(std::size_t most) const {
@@ -159,7 +166,8 @@ class JobText {
       rest_s -= time_s;
       if (time_s > 0) parts.emplace_back(time_s, name);
     };
-    add(breakdown_.path_compute_s, "computation");
+    add(breakdown_.path_compute_s - breakdown_.path_host_idle_s, "computation");
+    add(breakdown_.path_host_idle_s, "waiting for the host");
     for (std::size_t i = 0; i < job_.communicators.size(); ++i) {
       add(breakdown_.path_communicator_s[i], shortened(job_.communicators[i].name, 40));
     }
@@ -184,6 +192,8 @@ class JobText {
     Column capacities{"capacity", "GB/s"};
     std::vector<double> means;
     std::vector<double> peaks;
+    Column counts{"links"};
+    bool folded = false;
     for (const BusyLink& link : busiest_job_links(record_, fabric_, most)) {
       names.cells.push_back(link.name);
       kinds.cells.emplace_back(to_string(link.kind));
@@ -191,16 +201,21 @@ class JobText {
       capacities.cells.push_back(fmt::format("{:.1f}", link.capacity_Bps / 1e9));
       means.push_back(link.share);
       peaks.push_back(link.peak);
+      counts.cells.push_back(std::to_string(link.count));
+      folded = folded || link.count > 1;
     }
-    std::string text =
-        table_text({std::move(names), std::move(kinds), std::move(bytes), std::move(capacities),
-                    percent_column("mean use", means), percent_column("peak use", peaks)},
-                   {0});
+    std::vector<Column> columns{std::move(names), std::move(kinds)};
+    if (folded) columns.push_back(std::move(counts));
+    columns.insert(columns.end(),
+                   {std::move(bytes), std::move(capacities), percent_column("mean use", means),
+                    percent_column("peak use", peaks)});
+    std::string text = table_text(std::move(columns), {0});
     std::size_t used = 0;
     for (std::size_t i = 0; i < record_.lowered.fabric_links && !record_.series.empty(); ++i) {
       if (record_.series.bytes[i] > 0) ++used;
     }
     if (used > means.size()) text += fmt::format("  … {} more\n", used - means.size());
+    if (folded) text += "  each row is one of the given number of links that are used equally\n";
     return text;
   }
 
@@ -216,6 +231,20 @@ class JobText {
 std::string job_text(const JobGraph& job, const JobRecord& record, const JobBreakdown& breakdown,
                      const Fabric& fabric, const JobTextOptions& options) {
   return JobText(job, record, breakdown, fabric).text(options);
+}
+
+std::vector<std::string> job_notes(const JobGraph& job, const Fabric& fabric) {
+  std::vector<std::string> notes;
+  const auto is_roofline = [](const JobOp& op) { return op.flop > 0 || op.memory_bytes > 0; };
+  const auto has_roofline = [&](const RankProgram& program) {
+    return std::any_of(program.ops.begin(), program.ops.end(), is_roofline);
+  };
+  if (fabric.gpu_model().empty() &&
+      std::any_of(job.programs.begin(), job.programs.end(), has_roofline)) {
+    notes.push_back(fmt::format("fabric {} does not name its GPUs; they compute like an {}",
+                                shortened(fabric.name(), 20), kAssumedGpu));
+  }
+  return notes;
 }
 
 std::string tuner_text(std::span<const TunerRow> tuners) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "topology_models/fabric.hpp"
 #include "workloads/timing/job_breakdown.hpp"
@@ -30,6 +31,10 @@ inline constexpr std::size_t kJobTextWidth = 110;
 [[nodiscard]] std::string job_text(const JobGraph& job, const JobRecord& record,
                                    const JobBreakdown& breakdown, const Fabric& fabric,
                                    const JobTextOptions& options = {});
+
+/// Assumptions of the step that its numbers depend on, as sentences: the rates of a GPU that the
+/// fabric does not name, if computation is a roofline. Often none.
+[[nodiscard]] std::vector<std::string> job_notes(const JobGraph& job, const Fabric& fabric);
 
 /// A table that compares tuners; speedups are relative to the first. Empty without rows.
 [[nodiscard]] std::string tuner_text(std::span<const TunerRow> tuners);

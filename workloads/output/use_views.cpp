@@ -89,6 +89,7 @@ std::vector<BusyLink> busiest_job_links(const JobRecord& record, const Fabric& f
     BusyLink busy{.link = link,
                   .name = link_name(fabric, link),
                   .kind = fabric.links()[link].kind,
+                  .count = record.lowered.classes.links_like(link),
                   .bytes = record.series.bytes[link],
                   .capacity_Bps = record.series.capacity_Bps[link],
                   .share = mean_share(record.series, link),

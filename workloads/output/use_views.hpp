@@ -30,7 +30,8 @@ struct BusyLink {
   std::size_t link = 0;
   std::string name{};
   LinkKind kind = LinkKind::Generic;
-  double bytes = 0;
+  std::int32_t count = 1;  ///< links for which it stands in a folded job, itself included
+  double bytes = 0;        ///< on each of them
   double capacity_Bps = 0;
   double share = 0;           ///< mean share of the capacity over the step, 0 to 1
   double peak = 0;            ///< share in the busiest interval, 0 to 1

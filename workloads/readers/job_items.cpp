@@ -81,6 +81,7 @@ JobItem JobItemReader::read_item(const YamlValue& value) {
   JobItem item;
   item.where = value.location();
   item.op.origin = static_cast<std::int64_t>(item.where.line);
+  item.op.origin_column = static_cast<std::int32_t>(item.where.column);
   std::vector<std::string> kinds;
   for (const YamlEntry& entry : value.entries()) {
     const std::optional<std::string> kind =

@@ -80,10 +80,35 @@ void GroupViews::set_tuners(const JobGraph& job, JobTuners tuners) {
   }
   const auto check = [this](const std::string& name) {
     if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
+    if (names_.empty()) {
+      throw UserError(fmt::format(
+          "found a tuner for communicator {}, but the job has no communicators; leave it out",
+          quoted(name)));
+    }
     throw UserError(unknown_name_message("communicator", name, names_));
   };
   for (const auto& [name, choice] : tuners_.communicator) check(name);
   for (const auto& [call, config] : tuners_.calls) check(call.communicator);
+}
+
+void GroupViews::check_choices(const JobGraph& job) {
+  const std::vector<std::int32_t>* any = nullptr;
+  std::vector<const std::vector<std::int32_t>*> members(
+      choices_.size());  // a group with several ranks
+  for (const ProcessGroup& group : job.groups) {
+    if (group.ranks.size() < 2) continue;
+    if (any == nullptr) any = &group.ranks;
+    if (members[at(group.communicator)] == nullptr) members[at(group.communicator)] = &group.ranks;
+  }
+  std::vector<std::int32_t> two(all_.begin(),
+                                all_.begin() + std::min<std::ptrdiff_t>(2, std::ssize(all_)));
+  if (any == nullptr) any = &two;
+  const auto check = [&](const std::string& choice, const std::vector<std::int32_t>* ranks) {
+    if (made_.contains(choice) || choice == default_job_tuner(*fabric_)) return;
+    (void)tuner(of(ranks == nullptr ? *any : *ranks), choice);
+  };
+  for (std::size_t i = 0; i < choices_.size(); ++i) check(choices_[i], members[i]);
+  check(tuners_.job, nullptr);
 }
 
 GroupViews::~GroupViews() = default;
@@ -121,11 +146,13 @@ const Tuner& GroupViews::tuner(GroupView& view, const std::string& choice) {
     if (!is_tuner(choice) || brings_programs(choice)) {
       view.simulator->add_algorithms(known->algorithms());
     }
+    made_.insert(choice);
   }
   return *known;
 }
 
-Config GroupViews::chosen(GroupView& view, const std::string& choice, const Call& call) {
+Config GroupViews::chosen(GroupView& view, std::int32_t communicator, const std::string& choice,
+                          const Call& call) {
   const std::string last = default_job_tuner(*fabric_);
   for (const std::string& name : {choice, tuners_.job, last}) {
     const Tuner& own = tuner(view, name);
@@ -146,6 +173,15 @@ Config GroupViews::chosen(GroupView& view, const std::string& choice, const Call
     // A named configuration may not fit every size and group; the next choice serves the rest.
     if (is_tuner(name)) throw UserError(reason);
   }
+  // On a fabric that names no GPUs, the last choice is one ring, which has few collectives.
+  if (is_tuner(last) && call.collective != CollectiveKind::AllToNext) {
+    try {
+      return tuner(view, last).choose(call);
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("{} on communicator {}: {}", to_string(call.collective),
+                                  quoted(names_[at(communicator)]), error.what()));
+    }
+  }
   return with_tiles(model_, {.algorithm = "naive"}, std::nullopt, std::nullopt);
 }
 
@@ -162,8 +198,9 @@ const ConfiguredCall& GroupViews::planned(GroupView& view, std::int32_t communic
       planned_.try_emplace({&view, choice, call.collective, call.bytes, call.root});
   if (fresh) {
     try {
-      found->second = {&view, call,
-                       own == tuners_.calls.end() ? chosen(view, choice, call) : own->second};
+      found->second = {
+          &view, call,
+          own == tuners_.calls.end() ? chosen(view, communicator, choice, call) : own->second};
     } catch (...) {
       planned_.erase(found);
       throw;

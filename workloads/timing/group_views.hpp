@@ -69,6 +69,9 @@ class GroupViews {
   /// Chooses by these tuners from now on. Throws UserError if one is named for a communicator that
   /// the job does not have.
   void set_tuners(const JobGraph& job, JobTuners tuners);
+  /// Makes the tuners that are named but have not been asked for a call, so that a wrong name is an
+  /// error although no call needs it. Throws UserError as they do.
+  void check_choices(const JobGraph& job);
   /// The fabric of all ranks.
   [[nodiscard]] const Fabric& fabric() const { return *fabric_; }
   /// The fabric of all ranks with the NICs that a program uses.
@@ -76,7 +79,9 @@ class GroupViews {
   [[nodiscard]] const CostModel& cost_model() const { return model_; }
   [[nodiscard]] GroupView& of(const std::vector<std::int32_t>& ranks);
   /// Call of a collective of a group of at least two ranks; its size is rounded up to a valid one.
-  /// Throws UserError, with the operation in the message, if its tuner has no configuration for it.
+  /// Throws UserError if its tuner has no configuration for it. Collectives that the default tuner
+  /// refuses as well (Reduce: NCCL has a ring, for which the library has no program) are refused
+  /// with its message, as in `cclgym simulate`, unless the job's tuner chooses for them.
   [[nodiscard]] const ConfiguredCall& collective(const JobOp& op, const ProcessGroup& group);
   /// Call that carries a message from one rank to another: AllToNext on these two.
   [[nodiscard]] const ConfiguredCall& message(const JobOp& op, std::int32_t communicator,
@@ -87,7 +92,8 @@ class GroupViews {
   }
 
  private:
-  [[nodiscard]] Config chosen(GroupView& view, const std::string& choice, const Call& call);
+  [[nodiscard]] Config chosen(GroupView& view, std::int32_t communicator, const std::string& choice,
+                              const Call& call);
   [[nodiscard]] const Tuner& tuner(GroupView& view, const std::string& choice);
 
   std::shared_ptr<const Fabric> fabric_;
@@ -109,6 +115,7 @@ class GroupViews {
                                               std::uint64_t bytes, const Call& call);
   std::map<CallKey, ConfiguredCall> planned_;
   std::set<std::string> said_;
+  std::set<std::string> made_;  ///< choices that a tuner was made for
 };
 
 }  // namespace cclgym

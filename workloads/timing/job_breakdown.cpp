@@ -48,6 +48,10 @@ class Analysis {
       : job_(job), record_(record), lowered_(record.lowered) {}
 
   JobBreakdown run() {
+    const auto host_idle = std::find(job_.names.begin(), job_.names.end(), kHostIdleName);
+    if (host_idle != job_.names.end()) {
+      host_idle_ = static_cast<std::int32_t>(host_idle - job_.names.begin());
+    }
     begin_s_.assign(lowered_.calls.size(), 0);
     last_member_.assign(lowered_.calls.size(), {0, 0});
     for_each_op([this](std::size_t actor, std::int32_t index, const JobOp&, std::size_t number) {
@@ -79,10 +83,15 @@ class Analysis {
       const RankProgram& program = job_.program(lowered_.classes.actor[actor]);
       std::vector<Interval> computing;
       std::vector<Interval> communicating;
+      std::vector<Interval> working;  // computation without waiting for the host
       for (std::int32_t index = 0; index < program.size(); ++index) {
         const std::size_t number = lowered_.first_op[actor] + at(index);
-        (program.ops[at(index)].kind == JobOpKind::Compute ? computing : communicating)
-            .emplace_back(record_.start_s[number], record_.end_s[number]);
+        const JobOp& op = program.ops[at(index)];
+        const Interval interval{record_.start_s[number], record_.end_s[number]};
+        (op.kind == JobOpKind::Compute ? computing : communicating).push_back(interval);
+        if (host_idle_ >= 0 && op.kind == JobOpKind::Compute && op.name != host_idle_) {
+          working.push_back(interval);
+        }
       }
       computing = united(std::move(computing));
       communicating = united(std::move(communicating));
@@ -90,6 +99,10 @@ class Analysis {
       time.overlap_s = common_length(computing, communicating);
       time.compute_s = length_of(computing) - time.overlap_s;
       time.exposed_s = length_of(communicating) - time.overlap_s;
+      if (host_idle_ >= 0) {
+        time.host_idle_s =
+            std::max(0.0, length_of(computing) - length_of(united(std::move(working))));
+      }
       time.idle_s =
           std::max(0.0, record_.step_time_s - time.overlap_s - time.compute_s - time.exposed_s);
       const double size = lowered_.classes.size[actor];
@@ -97,11 +110,12 @@ class Analysis {
       found_.mean.compute_s += size * time.compute_s;
       found_.mean.exposed_s += size * time.exposed_s;
       found_.mean.idle_s += size * time.idle_s;
+      found_.mean.host_idle_s += size * time.host_idle_s;
       ranks += size;
       found_.actors.push_back(time);
     }
     for (double* part : {&found_.mean.overlap_s, &found_.mean.compute_s, &found_.mean.exposed_s,
-                         &found_.mean.idle_s}) {
+                         &found_.mean.idle_s, &found_.mean.host_idle_s}) {
       *part /= ranks;
     }
   }
@@ -113,7 +127,7 @@ class Analysis {
       double time_s = 0;
       double wait_s = 0;
       double number = 0;
-      std::map<std::size_t, std::pair<std::int64_t, double>> by_actor;
+      std::map<std::size_t, std::vector<Interval>> by_actor;
     };
     std::vector<Sums> sums;
     for_each_op([&](std::size_t actor, std::int32_t, const JobOp& op, std::size_t number) {
@@ -141,17 +155,15 @@ class Analysis {
       sum.time_s += record_.end_s[number] - begin_s;
       sum.wait_s += begin_s - record_.start_s[number];
       sum.number += 1;
-      auto& [calls, total_s] = sum.by_actor[actor];
-      ++calls;
-      total_s += record_.end_s[number] - record_.start_s[number];
+      sum.by_actor[actor].emplace_back(record_.start_s[number], record_.end_s[number]);
     });
     for (std::size_t row = 0; row < sums.size(); ++row) {
       CallSummary& summary = found_.calls[row];
       summary.time_s = sums[row].time_s / sums[row].number;
       summary.wait_s = sums[row].wait_s / sums[row].number;
-      for (const auto& [actor, own] : sums[row].by_actor) {
-        summary.calls = std::max(summary.calls, own.first);
-        summary.total_s = std::max(summary.total_s, own.second);
+      for (auto& [actor, own] : sums[row].by_actor) {
+        summary.calls = std::max(summary.calls, static_cast<std::int64_t>(own.size()));
+        summary.total_s = std::max(summary.total_s, length_of(united(std::move(own))));
       }
     }
     std::stable_sort(
@@ -210,6 +222,8 @@ class Analysis {
       } else {
         found_.path.push_back({actor, index, record_.start_s[number], end_s});
         found_.path_compute_s += end_s - record_.start_s[number];
+        const JobOp& op = job_.program(lowered_.classes.actor[actor]).ops[at(index)];
+        if (op.name == host_idle_) found_.path_host_idle_s += end_s - record_.start_s[number];
       }
       index = binding(actor, index);
     }
@@ -220,6 +234,7 @@ class Analysis {
   const JobRecord& record_;
   const LoweredJob& lowered_;
   JobBreakdown found_;
+  std::int32_t host_idle_ = -1;  ///< index of kHostIdleName in JobGraph::names; -1: none
   std::vector<double> begin_s_;  ///< by call: the last rank has reached it
   std::vector<std::pair<std::size_t, std::int32_t>> last_member_;  ///< by call
   std::vector<std::vector<std::int32_t>> previous_;  ///< by actor, by op: previous of its stream

@@ -9,12 +9,14 @@
 
 namespace cclgym {
 
-/// Time of one rank, s. The four parts add up to the step time.
+/// Time of one rank, s. The first four parts add up to the step time.
 struct RankTime {
   double compute_s = 0;  ///< at least one computation, but no communication
   double overlap_s = 0;  ///< computation and communication
   double exposed_s = 0;  ///< communication, but no computation; waiting for other ranks included
   double idle_s = 0;     ///< neither
+  /// Part of compute_s and overlap_s in which the GPU only waits for its host (kHostIdleName).
+  double host_idle_s = 0;
 };
 
 /// All calls of one communicator with the same collective, size and configuration.
@@ -31,7 +33,8 @@ struct CallSummary {
   double time_s = 0;
   /// Mean time for which a rank waits for the last one, s.
   double wait_s = 0;
-  /// Sum over the calls of the busiest rank, s: in progress, waiting included.
+  /// Time in which the busiest rank has at least one of the calls in progress, s, waiting included:
+  /// at most the step time, also if sends and receives overlap.
   double total_s = 0;
 };
 
@@ -50,6 +53,7 @@ struct JobBreakdown {
   /// From the first operation to the last; each starts when the previous one is done.
   std::vector<PathSegment> path;
   double path_compute_s = 0;
+  double path_host_idle_s = 0;              ///< part of path_compute_s (kHostIdleName)
   std::vector<double> path_communicator_s;  ///< by JobGraph::communicators
 };
 

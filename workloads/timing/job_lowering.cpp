@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -38,7 +39,6 @@ class JobLowering {
     count_ops();
     for (std::size_t actor = 0; actor < lowered_.classes.count(); ++actor) add_ops(actor);
     for (std::size_t actor = 0; actor < lowered_.classes.count(); ++actor) connect(actor);
-    sort_starts();
     graph_->finish();
     lowered_.graph = std::move(graph_);
     return std::move(lowered_);
@@ -108,7 +108,7 @@ class JobLowering {
       lowered_.first_op.push_back(lowered_.first_op.back() +
                                   job_.program(rank_of(actor)).ops.size());
     }
-    lowered_.ops.resize(lowered_.first_op.back() + 1);
+    lowered_.ops.resize(lowered_.first_op.back());
     starts_.resize(lowered_.first_op.back());
   }
 
@@ -374,14 +374,6 @@ class JobLowering {
     }
   }
 
-  void sort_starts() {
-    for (std::size_t op = 0; op < starts_.size(); ++op) {
-      lowered_.ops[op].first_start = static_cast<std::int32_t>(lowered_.starts.size());
-      lowered_.starts.insert(lowered_.starts.end(), starts_[op].begin(), starts_[op].end());
-    }
-    lowered_.ops.back().first_start = static_cast<std::int32_t>(lowered_.starts.size());
-  }
-
   const JobGraph& job_;
   GroupViews& views_;
   JobDetail detail_;
@@ -398,7 +390,7 @@ class JobLowering {
     std::int32_t route = -1;
   };
   std::map<std::pair<std::size_t, std::int32_t>, FixedLink> fixed_;  ///< by actor and stream
-  std::vector<std::vector<TransferId>> starts_;
+  std::vector<std::vector<TransferId>> starts_;  ///< by op: nodes that wait for its dependencies
   std::vector<OpenCall> calls_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> collective_calls_;
   std::map<std::array<std::int32_t, 5>, std::int32_t> message_calls_;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -27,9 +26,8 @@ enum class JobDetail : std::uint8_t {
 
 /// Operation of an actor (RankClasses) in the graph.
 struct LoweredOp {
-  std::int32_t first_start = 0;  ///< index into LoweredJob::starts; those of the next op follow
-  TransferId end = -1;           ///< node at whose end the operation is done
-  std::int32_t call = -1;        ///< index into LoweredJob::calls; -1: computation
+  TransferId end = -1;     ///< node at whose end the operation is done
+  std::int32_t call = -1;  ///< index into LoweredJob::calls; -1: computation
 };
 
 /// A collective call, or a message.
@@ -44,9 +42,7 @@ struct LoweredJob {
   std::shared_ptr<const TransferGraph> graph;
   RankClasses classes;
   std::vector<std::size_t> first_op;  ///< by actor, with an end marker: its operations in `ops`
-  std::vector<LoweredOp> ops;         ///< with an end marker for `first_start`
-  /// Nodes that begin an operation: they wait for its dependencies.
-  std::vector<TransferId> starts;
+  std::vector<LoweredOp> ops;
   std::vector<LoweredCall> calls;
   std::size_t fabric_links = 0;  ///< the graph's first links are those of the fabric
   /// Links that stand for the SMs and for the memory of an actor's GPU; the rates are GpuRates.
@@ -56,10 +52,6 @@ struct LoweredJob {
 
   [[nodiscard]] const LoweredOp& op(std::size_t actor, std::int32_t index) const {
     return ops[first_op[actor] + at(index)];
-  }
-  [[nodiscard]] std::span<const TransferId> starts_of(const LoweredOp& op) const {
-    const std::size_t end = at((&op)[1].first_start);
-    return {starts.data() + op.first_start, end - at(op.first_start)};
   }
 };
 

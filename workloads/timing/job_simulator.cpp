@@ -2,53 +2,161 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
+#include "core/counted.hpp"
 #include "workloads/timing/folding.hpp"
 
 namespace cclgym {
 
 namespace {
 
-// Error that names the first few operations that wait.
-SimulationStalled stalled_job(const JobGraph& job, const LoweredJob& lowered,
-                              const std::vector<double>& end_s) {
-  constexpr int kShown = 8;
-  std::string message = fmt::format(
-      "the simulation of job {} cannot finish: ranks wait for each other; "
-      "let all ranks make their calls in the same order, or on different "
-      "streams",
-      quoted(job.name));
-  int shown = 0;
-  for (std::size_t actor = 0; actor < lowered.classes.count(); ++actor) {
-    const std::int32_t rank = lowered.classes.actor[actor];
-    for (const std::int32_t op : execution_order(job, job.program(rank))) {
-      if (end_s[lowered.first_op[actor] + at(op)] >= 0) continue;
-      message += "\n  " + describe_op(job, rank, op);
-      ++shown;
-      break;  // the others of the rank may wait for this one
-    }
-    if (shown == kShown) break;
-  }
-  return SimulationStalled(message);
-}
+// Message about a job whose ranks wait for each other: the first few that wait, and for whom.
+class StalledJob {
+ public:
+  /// `end_s`: by LoweredJob::ops; negative: not done.
+  StalledJob(const JobGraph& job, const LoweredJob& lowered, const std::vector<double>& end_s)
+      : job_(job), lowered_(lowered), end_s_(end_s) {}
 
-void find_dates(JobRecord& record, const EngineResult& result) {
+  SimulationStalled error() {
+    find_waiting();
+    find_missing();
+    std::string text =
+        fmt::format("the simulation of job {} cannot finish: ranks wait for each other, {}",
+                    quoted(job_.name), cause());
+    for (const Waiting& rank : waiting_) {
+      text +=
+          "\n  " + describe_op(job_, lowered_.classes.actor[rank.actor], rank.op) + waits_for(rank);
+    }
+    if (more_ > 0) text += fmt::format("\n  … and {}", counted(more_, "more rank"));
+    return SimulationStalled(text);
+  }
+
+ private:
+  struct Waiting {
+    std::size_t actor;
+    std::int32_t op;
+  };
+
+  [[nodiscard]] bool done(std::size_t actor, std::int32_t op) const {
+    return end_s_[lowered_.first_op[actor] + at(op)] >= 0;
+  }
+  [[nodiscard]] const RankProgram& program(std::size_t actor) const {
+    return job_.program(lowered_.classes.actor[actor]);
+  }
+  [[nodiscard]] const JobOp& op_of(const Waiting& rank) const {
+    return program(rank.actor).ops[at(rank.op)];
+  }
+
+  // The first operation of a rank that is not done, in an order that respects its dependencies, is
+  // the one that waits for other ranks.
+  void find_waiting() {
+    constexpr std::size_t kShown = 8;
+    for (std::size_t actor = 0; actor < lowered_.classes.count(); ++actor) {
+      const auto first = end_s_.begin() + static_cast<std::ptrdiff_t>(lowered_.first_op[actor]);
+      const auto last = end_s_.begin() + static_cast<std::ptrdiff_t>(lowered_.first_op[actor + 1]);
+      if (std::all_of(first, last, [](double end_s) { return end_s >= 0; })) continue;
+      if (waiting_.size() == kShown) {
+        ++more_;
+        continue;
+      }
+      for (const std::int32_t op : execution_order(job_, program(actor))) {
+        if (done(actor, op)) continue;
+        waiting_.push_back({actor, op});
+        const std::int32_t call = lowered_.op(actor, op).call;
+        if (call >= 0) missing_.try_emplace(call);
+        break;
+      }
+    }
+  }
+
+  // Ranks that have not reached the calls: an operation before theirs is not done.
+  void find_missing() {
+    for (std::size_t actor = 0; actor < lowered_.classes.count(); ++actor) {
+      const RankProgram& own = program(actor);
+      std::vector<std::int32_t> last_on(job_.streams.size(), -1);
+      for (std::int32_t index = 0; index < own.size(); ++index) {
+        std::int32_t& last = last_on[at(own.ops[at(index)].stream)];
+        const auto call = missing_.find(lowered_.op(actor, index).call);
+        if (call != missing_.end()) {
+          bool reached = last < 0 || done(actor, last);
+          for (std::uint32_t d = own.dep_begin[at(index)]; d < own.dep_begin[at(index) + 1]; ++d) {
+            reached = reached && done(actor, own.deps[d]);
+          }
+          if (!reached) call->second.push_back(lowered_.classes.actor[actor]);
+        }
+        last = index;
+      }
+    }
+  }
+
+  [[nodiscard]] std::string cause() const {
+    const auto is_message = [this](const Waiting& rank) {
+      const JobOpKind kind = op_of(rank).kind;
+      return kind == JobOpKind::Send || kind == JobOpKind::Recv;
+    };
+    if (std::none_of(waiting_.begin(), waiting_.end(), is_message)) {
+      return "probably because they make their calls in different orders; let all ranks make them "
+             "in the same order, or on different streams";
+    }
+    return "probably because a receive comes before a send for which its peer waits; let sends "
+           "come first, or put them on other streams than receives";
+  }
+
+  [[nodiscard]] std::string waits_for(const Waiting& rank) const {
+    constexpr std::size_t kNamed = 4;
+    const auto found = missing_.find(lowered_.op(rank.actor, rank.op).call);
+    if (found == missing_.end()) return "";
+    const std::int32_t own = lowered_.classes.actor[rank.actor];
+    const std::string on =
+        quoted(job_.communicators[at(job_.group(own, op_of(rank)).communicator)].name);
+    const std::vector<std::int32_t>& ranks = found->second;
+    if (ranks.empty()) return fmt::format(" on communicator {}, which all ranks have reached", on);
+    const std::size_t named = std::min(kNamed, ranks.size());
+    std::string text =
+        fmt::format(" on communicator {}, waits for rank{} {}", on, ranks.size() == 1 ? "" : "s",
+                    fmt::join(std::span(ranks).first(named), ", "));
+    if (named < ranks.size()) text += fmt::format(" and {} more", ranks.size() - named);
+    return text;
+  }
+
+  const JobGraph& job_;
+  const LoweredJob& lowered_;
+  const std::vector<double>& end_s_;
+  std::vector<Waiting> waiting_;
+  std::size_t more_ = 0;
+  std::map<std::int32_t, std::vector<std::int32_t>> missing_;  ///< by call: ranks
+};
+
+// A rank has reached an operation when the operations that it waits for are done. Nodes of the
+// graph may start later: the first of a receiver waits for the message.
+void find_dates(const JobGraph& job, JobRecord& record, const EngineResult& result) {
   const LoweredJob& lowered = record.lowered;
-  const std::size_t ops = lowered.ops.size() - 1;
+  const std::size_t ops = lowered.ops.size();
   record.start_s.resize(ops);
   record.end_s.resize(ops);
   for (std::size_t i = 0; i < ops; ++i) {
-    const LoweredOp& op = lowered.ops[i];
-    double start_s = result.end_s[at(op.end)];
-    for (const TransferId start : lowered.starts_of(op)) {
-      start_s = std::min(start_s, result.start_s[at(start)]);
-    }
-    record.start_s[i] = start_s;
-    record.end_s[i] = result.end_s[at(op.end)];
+    record.end_s[i] = result.end_s[at(lowered.ops[i].end)];
     record.step_time_s = std::max(record.step_time_s, record.end_s[i]);
+  }
+  for (std::size_t actor = 0; actor < lowered.classes.count(); ++actor) {
+    const RankProgram& program = job.program(lowered.classes.actor[actor]);
+    const std::size_t first = lowered.first_op[actor];
+    std::vector<double> free_s(job.streams.size(), 0);  // by stream
+    for (std::int32_t index = 0; index < program.size(); ++index) {
+      double& stream_s = free_s[at(program.ops[at(index)].stream)];
+      double start_s = stream_s;
+      for (std::uint32_t d = program.dep_begin[at(index)]; d < program.dep_begin[at(index) + 1];
+           ++d) {
+        start_s = std::max(start_s, record.end_s[first + at(program.deps[d])]);
+      }
+      record.start_s[first + at(index)] = start_s;
+      stream_s = record.end_s[first + at(index)];
+    }
   }
 }
 
@@ -112,22 +220,21 @@ JobRecord JobSimulator::run(const JobTuners& tuners) {
   RankClasses classes =
       settings_.fold ? fold_ranks(job_, *views_, flows_) : single_ranks(job_.ranks);
   record.lowered = lower_job(job_, *views_, flows_, rates_, settings_.detail, std::move(classes));
+  views_->check_choices(job_);
   engine_->load(record.lowered.graph);
   std::optional<LinkSeriesRecorder> series;
   if (settings_.intervals > 0) series.emplace(*record.lowered.graph);
   try {
-    find_dates(record, engine_->run(series ? &*series : nullptr));
+    find_dates(job_, record, engine_->run(series ? &*series : nullptr));
   } catch (const GraphStalled&) {
     DoneObserver done(at(record.lowered.graph->size()));
     std::vector<double> end_s;
     try {
       (void)engine_->run(&done);
     } catch (const GraphStalled&) {
-      for (std::size_t i = 0; i + 1 < record.lowered.ops.size(); ++i) {
-        end_s.push_back(done.end_s(record.lowered.ops[i].end));
-      }
+      for (const LoweredOp& op : record.lowered.ops) end_s.push_back(done.end_s(op.end));
     }
-    throw stalled_job(job_, record.lowered, end_s);
+    throw StalledJob(job_, record.lowered, end_s).error();
   }
   if (series) record.series = series->series(record.step_time_s, settings_.intervals);
   record.flows = record.lowered.graph->flow_firings();

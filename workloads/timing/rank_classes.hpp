@@ -42,6 +42,9 @@ struct RankClasses {
   std::vector<std::int32_t> group_class;  ///< by process group: the group that stands for it
   std::map<CommunicatorKey, CommunicatorKey> pair_class;  ///< the pair that stands for a pair
   std::map<std::pair<CommunicatorKey, CallType>, FoldedCall> folded_calls;
+  /// By link of the fabric: number of links for which it stands, itself included; 0: another stands
+  /// for it.
+  std::vector<std::int32_t> link_size;
 
   [[nodiscard]] std::size_t count() const { return actor.size(); }
   [[nodiscard]] CommunicatorKey pair_of(const CommunicatorKey& pair) const {
@@ -49,6 +52,10 @@ struct RankClasses {
     return found == pair_class.end() ? pair : found->second;
   }
   [[nodiscard]] bool folded() const { return actor.size() < class_of.size(); }
+  /// Number of links for which a link of the fabric stands; 1 if links are not folded.
+  [[nodiscard]] std::int32_t links_like(std::size_t link) const {
+    return link < link_size.size() ? link_size[link] : 1;
+  }
 };
 
 /// Each rank is its own class.

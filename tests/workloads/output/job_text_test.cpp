@@ -7,6 +7,7 @@
 #include "workloads/output/job_json.hpp"
 #include "workloads/output/job_view.hpp"
 #include "workloads/output/output_fixtures.hpp"
+#include "workloads/output/use_views.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -92,6 +93,60 @@ TEST_CASE("a job's tables say how many rows they leave out", "[workloads][output
   REQUIRE(made.breakdown.calls.size() == 3);
   CHECK(text_of(made, {.max_calls = 1}).find("  … 2 more\n") != std::string::npos);
   CHECK(text_of(made, {.max_calls = 3}).find("… 2 more") == std::string::npos);
+}
+
+TEST_CASE("a job's tables show the time in which GPUs wait for the host", "[workloads][output]") {
+  JobGraph job = tiny_job();
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  const JobSettings settings{.tuners = {.job = "ring/Simple/1"}};
+  const SimulatedJob busy(job, fabric_of("ring", 3), "hockney", settings);
+  CHECK_FALSE(has(text_of(busy), "host"));
+  job.names.emplace_back(kHostIdleName);
+  for (RankProgram& program : job.programs) program.ops[2].name = 1;
+  const SimulatedJob idle(job, fabric_of("ring", 3), "hockney", settings);
+  const std::string text = text_of(idle);
+  CHECK(has(text, "\n  computation            2.33  63.5    2.00  54.5\n"));
+  CHECK(has(text, "\n  waiting for the host   1.00  27.2    1.00  27.2\n"));
+  CHECK(has(text, "waiting for the host counts as computation above"));
+  // On the critical path, it is apart.
+  CHECK(has(text, "\n  computation           2.000  54.5\n"));
+  CHECK(has(text, "\n  waiting for the host  1.000  27.2\n"));
+  const auto json =
+      nlohmann::json::parse(job_json(idle.job, idle.record, idle.breakdown, *idle.fabric, {}));
+  CHECK(json["mean"]["host_idle_s"] == Approx(1e-3));
+  CHECK(json["critical_path"]["host_idle_s"] == Approx(1e-3));
+}
+
+TEST_CASE("a note names the GPU that a fabric is assumed to have", "[workloads][output]") {
+  JobGraph job = tiny_job();
+  CHECK(job_notes(job, *fabric_of("ring", 3)).empty());  // durations
+  for (RankProgram& program : job.programs) program.add({.memory_bytes = 1e6});
+  CHECK(job_notes(job, *fabric_of("dgx1", 8)).empty());
+  const SimulatedJob made(job, fabric_of("ring", 3), "hockney",
+                          {.tuners = {.job = "ring/Simple/1"}});
+  const std::string note = "fabric ring does not name its GPUs; they compute like an A100";
+  CHECK(text_of(made).find("\nnote: " + note + "\n") != std::string::npos);
+  const auto json =
+      nlohmann::json::parse(job_json(made.job, made.record, made.breakdown, *made.fabric, {}));
+  CHECK(json["notes"] == nlohmann::json::array({note}));
+}
+
+TEST_CASE("a folded job's links say how many they stand for", "[workloads][output]") {
+  const SimulatedJob made(tiny_job(), fabric_of("ring", 3), "hockney",
+                          {.tuners = {.job = "ring/Simple/1"}, .intervals = 10});
+  CHECK(text_of(made).find("  busiest links  kind     bytes") != std::string::npos);
+  JobRecord folded = made.record;
+  folded.lowered.classes.link_size = {2, 0, 1};
+  REQUIRE(busiest_job_links(folded, *made.fabric).size() == 3);
+  CHECK(busiest_job_links(folded, *made.fabric)[0].count == 2);
+  const std::string text = job_text(made.job, folded, made.breakdown, *made.fabric);
+  CHECK(text.find("  busiest links  kind     links  bytes") != std::string::npos);
+  CHECK(text.find("  gpu0 -> gpu1   generic      2  16MiB") != std::string::npos);
+  const auto json =
+      nlohmann::json::parse(job_json(made.job, folded, made.breakdown, *made.fabric, {}));
+  CHECK(json["links"][0]["count"] == 2);
 }
 
 TEST_CASE("tuners are compared with the first", "[workloads][output]") {

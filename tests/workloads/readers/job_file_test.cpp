@@ -71,13 +71,15 @@ programs:
   const RankProgram& program = job.program(0);
   REQUIRE(program.size() == 5);
   CHECK(program.file == path);
-  CHECK(program.ops[0] == JobOp{.stream = 0, .name = 0, .origin = 9, .seconds = 1.2e-3});
+  CHECK(program.ops[0] ==
+        JobOp{.stream = 0, .name = 0, .origin_column = 9, .origin = 9, .seconds = 1.2e-3});
   CHECK(program.ops[1].flop == 3.2e12);
   CHECK(program.ops[1].memory_bytes == 1073741824.0);
   CHECK(waits(program, 1) == std::vector<std::int32_t>{2});
   CHECK(program.ops[2] == JobOp{.kind = JobOpKind::Collective,
                                 .stream = 2,
                                 .name = 2,
+                                .origin_column = 9,
                                 .origin = 11,
                                 .communicator = 0,
                                 .bytes = 25U << 20});
@@ -184,13 +186,13 @@ TEST_CASE("wrong job files are refused with the place", "[workloads][readers][jo
                  "job.yaml:7:5: label 'x' is given twice; line 6 has it already"));
   CHECK(
       contains(refused_job(two("  - {name: x, compute: 1s, after: y}\n  - {name: y, compute: 1s}")),
-               "job.yaml:6: operation 'x' (line 6) waits for itself"));
+               "job.yaml:6:5: operation 'x' (line 6) waits for itself"));
   CHECK(contains(refused_job(two("  - {repeat: 2}")), "the repeated block has no operations"));
   CHECK(contains(refused_job(two("  - {repeat: 0, ops: [{compute: 1s}]}")), "job.yaml:6:14"));
   CHECK(contains(refused_job(two("  - {send: 1B, to: 1}")), "job.yaml:6"));
   CHECK(contains(refused_job("ranks: 2\ncommunicators: {dp: {groups: [[0, 1]]}}\nprograms:\n"
                              "- {ranks: 0, ops: [{send: 1B, to: 1}]}\n- {ranks: 1, ops: []}"),
-                 "job.yaml:4: rank 0, send 'send' (line 4): rank 1 has no matching receive"));
+                 "job.yaml:4:20: rank 0, send 'send' (line 4): rank 1 has no matching receive"));
 }
 
 TEST_CASE("generated jobs exclude ranks and programs", "[workloads][readers][job]") {

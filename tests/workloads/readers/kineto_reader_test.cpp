@@ -290,7 +290,8 @@ TEST_CASE("ranks have their own traces, in any order", "[workloads][readers][kin
     return thrown([&] { return kineto_job(read, options); });
   };
   CHECK(refused({zero}) ==
-        "the job has 2 ranks, but there is no trace of rank 1; expected a trace of every rank, or "
+        "t.json: the job has 2 ranks, but there is no trace of rank 1; expected a trace of every "
+        "rank, or "
         "replication of the ranks that have one");
   CHECK(contains(refused({trace_json({kernel("k", 0, 1, 7)}, 3, 20)}),
                  "no trace of ranks 0, 1, 2, 4, 5, 6, 7, 8 and 11 more"));
@@ -321,6 +322,15 @@ TEST_CASE("wrong events are refused with their numbers", "[workloads][readers][k
   CHECK(contains(second(changed("Group size", 4)),
                  "its process group '0' has 2 ranks, but its Group size is 4"));
   CHECK(contains(second(changed("In msg nelems", std::int64_t{1} << 60)), "expected 0 to 2^48"));
+  // The other number of elements is positive.
+  CHECK(contains(second(changed("In msg nelems", -1)),
+                 "event 2 ('" + std::string(kAllReduceKernel) +
+                     "'): its \"In msg nelems\" is -1; expected 0 to 2^48"));
+  CHECK(contains(second(changed("Out msg nelems", -8)), "its \"Out msg nelems\" is -8"));
+  Json unsized = call("allreduce", 8, 8, 5, 1);
+  unsized["args"].erase("In msg nelems");
+  unsized["args"].erase("Out msg nelems");
+  CHECK(contains(second(unsized), "it has neither \"In msg nelems\" nor \"Out msg nelems\""));
   CHECK(contains(second(changed("Collective name", "send")), "it has no \"Dst Rank\""));
   CHECK(contains(second(changed("device", 1)),
                  "it has operations of GPUs 0 and 1; expected one GPU per trace"));
@@ -330,6 +340,19 @@ TEST_CASE("wrong events are refused with their numbers", "[workloads][readers][k
   std::vector<Json> streams;
   for (int stream = 0; stream < 1025; ++stream) streams.push_back(kernel("k", 0, 1, stream));
   CHECK(contains(refusal(streams), "it has operations on 1025 streams; expected at most 1024"));
+}
+
+TEST_CASE("a trace without distributedInfo is refused by name", "[workloads][readers][kineto]") {
+  Json json = trace_json({call("allreduce", 8, 8, 5, 1)});
+  json.erase("distributedInfo");
+  CHECK(thrown([&] { return kineto_job({parsed(json)}, {}); }) ==
+        "t.json: event 1 ('" + std::string(kAllReduceKernel) +
+            "'): its process group '0' has rank 1, but the job has 1 rank, one per trace, because "
+            "distributedInfo with world_size is missing; expected it, or the traces of all ranks");
+  // With the traces of all ranks, their number is known.
+  CHECK(kineto_job({parsed(json), parsed(json)}, {}).ranks == 2);
+  CHECK(contains(refusal({call("allreduce", 8, 8, 5, 1, "[0, 2]")}),
+                 "its process group '0' has rank 2, but the job has 2 ranks"));
 }
 
 TEST_CASE("texts that are no trace are refused with the place", "[workloads][readers][kineto]") {

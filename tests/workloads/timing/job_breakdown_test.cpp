@@ -57,6 +57,71 @@ TEST_CASE("the parts of a rank's time add up to the step", "[workloads][breakdow
   CHECK(same_date(found.path.back().end_s, record.step_time_s));
 }
 
+TEST_CASE("the share of messages that overlap is at most the step", "[workloads][breakdown]") {
+  const auto fabric = fabric_of("ring", 2);
+  JobGraph job = empty_job(2);
+  job.streams = {"send", "receive"};
+  for (int rank = 0; rank < 2; ++rank) {
+    job.programs[at(rank)].add(message_on(JobOpKind::Send, 1 - rank, kBytes, 0));
+    job.programs[at(rank)].add(message_on(JobOpKind::Recv, 1 - rank, kBytes, 1));
+  }
+  const JobRecord record =
+      simulate_job(job, fabric, shipped_cost_model("hockney"), {.detail = JobDetail::Calls});
+  const JobBreakdown found = break_down(job, record);
+  REQUIRE(found.calls.size() == 1);
+  CHECK(found.calls[0].calls == 2);
+  // Both directions run from the beginning to the end of the step.
+  CHECK(same_date(found.calls[0].total_s, record.step_time_s));
+  CHECK(same_date(found.calls[0].time_s, record.step_time_s));
+}
+
+TEST_CASE("a receiver has reached its message before the message arrives",
+          "[workloads][breakdown]") {
+  const auto fabric = fabric_of("ring", 2);
+  JobGraph job = empty_job(2);
+  job.programs[0].add(compute_for(1e-3));
+  job.programs[0].add(message_on(JobOpKind::Send, 1, kBytes, 0));
+  job.programs[1].add(message_on(JobOpKind::Recv, 0, kBytes, 0));
+  for (const JobDetail detail : {JobDetail::Messages, JobDetail::Calls}) {
+    const JobRecord record =
+        simulate_job(job, fabric, shipped_cost_model("hockney"), {.detail = detail});
+    const JobBreakdown found = break_down(job, record);
+    REQUIRE(found.calls.size() == 1);
+    CHECK(same_date(found.calls[0].time_s, record.step_time_s - 1e-3));
+    CHECK(same_date(found.calls[0].wait_s, 0.5e-3));
+    CHECK(same_date(found.actors[1].exposed_s, record.step_time_s));
+    CHECK(same_date(found.actors[1].idle_s, 0));
+  }
+}
+
+TEST_CASE("waiting for the host is a part of computation", "[workloads][breakdown]") {
+  const auto fabric = fabric_of("ring", 2);
+  JobGraph job = empty_job(2);
+  job.streams = {"compute", "comm", "side"};
+  job.names.emplace_back(kHostIdleName);
+  for (RankProgram& program : job.programs) {
+    const auto first = program.add(compute_for(1e-3));
+    const auto call = program.add(call_on(CollectiveKind::AllReduce, kBytes, 1), {first});
+    JobOp idle = compute_for(3e-3);
+    idle.name = 1;
+    program.add(idle, {first});
+    // 1 ms of work hides a part of the host's.
+    program.add(compute_for(1e-3, 2), {first});
+    program.add(compute_for(1e-3), {call});
+  }
+  const JobRecord record = simulate_job(job, fabric, shipped_cost_model("hockney"),
+                                        {.tuners = {.job = "ring/Simple/1"}});
+  REQUIRE(same_date(record.step_time_s, 5e-3));  // the call is hidden
+  const JobBreakdown found = break_down(job, record);
+  for (const RankTime& time : found.actors) {
+    CHECK(same_date(time.host_idle_s, 2e-3));
+    CHECK(same_date(time.compute_s + time.overlap_s, 5e-3));
+  }
+  CHECK(same_date(found.mean.host_idle_s, 2e-3));
+  CHECK(same_date(found.path_compute_s, 5e-3));
+  CHECK(same_date(found.path_host_idle_s, 3e-3));
+}
+
 TEST_CASE("bytes on links over time add up to all bytes", "[workloads][breakdown]") {
   const auto fabric = fabric_of("ring", 4);
   JobGraph job = empty_job(4);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/counted.hpp"
 #include "workloads/readers/traces/kineto_groups.hpp"
 #include "workloads/readers/traces/kineto_rank.hpp"
 #include "workloads/readers/traces/trace_reader.hpp"
@@ -115,7 +116,7 @@ class KinetoRankBuilder {
       JobOp op{.stream = build_.streams.index(fmt::format("stream {}", made.stream)),
                .seconds = static_cast<double>(made.duration_ns) * 1e-9};
       if (made.op < 0) {
-        op.name = build_.names.index("idle (host)");
+        op.name = build_.names.index(kHostIdleName);
       } else {
         const KinetoOp& read = trace_.ops[at(made.op)];
         op.name = build_.names.index(trace_.texts[at(read.name)]);
@@ -140,14 +141,35 @@ class KinetoRankBuilder {
     if (type == std::end(kTypes)) {
       refuse(read, unknown_name_message("dtype", call.dtype, row_names(kTypes)));
     }
-    const std::int64_t elements =
-        std::max(call.in_elements.value_or(-1), call.out_elements.value_or(-1));
-    if (elements < 0 || elements > kMostElements) {
-      refuse(read, fmt::format("it has {} elements (In msg nelems, Out msg nelems); expected 0 to "
-                               "2^48",
-                               elements));
+    if (!call.in_elements && !call.out_elements) {
+      refuse(read,
+             "it has neither \"In msg nelems\" nor \"Out msg nelems\"; expected the number "
+             "of its elements");
     }
-    return static_cast<std::uint64_t>(elements) * type->bytes;
+    std::int64_t most = 0;
+    for (const auto& [key, elements] :
+         {std::pair{"In msg nelems", call.in_elements}, {"Out msg nelems", call.out_elements}}) {
+      if (!elements) continue;
+      if (*elements < 0 || *elements > kMostElements) {
+        refuse(read, fmt::format("its \"{}\" is {}; expected 0 to 2^48", key, *elements));
+      }
+      most = std::max(most, *elements);
+    }
+    return static_cast<std::uint64_t>(most) * type->bytes;
+  }
+
+  // Refuses ranks that the job does not have, of which check_job() cannot say where they come from.
+  void check_ranks(const KinetoOp& read, const KinetoCall& call,
+                   const std::vector<std::int32_t>& ranks) const {
+    for (const std::int32_t rank : ranks) {
+      if (rank >= 0 && at(rank) < build_.world.size()) continue;
+      refuse(read, fmt::format("its process group {} has rank {}, but the job has {}{}",
+                               quoted(call.group), rank, counted(build_.world.size(), "rank"),
+                               trace_.world_size
+                                   ? ""
+                                   : ", one per trace, because distributedInfo with world_size is "
+                                     "missing; expected it, or the traces of all ranks"));
+    }
   }
 
   std::vector<std::int32_t> ranks_of(const KinetoOp& read, const KinetoCall& call) const {
@@ -171,6 +193,7 @@ class KinetoRankBuilder {
       refuse(read, fmt::format("its process group {} has {} ranks, but its Group size is {}",
                                quoted(call.group), listed->size(), *call.group_size));
     }
+    check_ranks(read, call, *listed);
     return *listed;
   }
 
@@ -295,7 +318,7 @@ void equalise_alltoalls(JobGraph& job) {
   });
 }
 
-void refuse_missing(const std::vector<bool>& given) {
+void refuse_missing(const std::vector<bool>& given, const std::string& first_file) {
   std::string missing;
   std::size_t count = 0;
   for (std::size_t rank = 0; rank < given.size(); ++rank) {
@@ -305,6 +328,7 @@ void refuse_missing(const std::vector<bool>& given) {
   if (count == 0) return;
   if (count > kMostNamedRanks) missing += fmt::format(" and {} more", count - kMostNamedRanks);
   throw UserError(
+      SourceLocation{.file = first_file},
       fmt::format("the job has {} ranks, but there is no trace of rank{} {}; expected a "
                   "trace of every rank, or replication of the ranks that have one",
                   given.size(), count == 1 ? "" : "s", missing));
@@ -357,7 +381,7 @@ JobGraph build_kineto_job(std::size_t count,
   if (options.replicate) {
     replicate(build, first, given);
   } else {
-    refuse_missing(given);
+    refuse_missing(given, job.programs.front().file);
   }
   job.names = build.names.take();
   job.streams = build.streams.take();
