@@ -311,6 +311,8 @@ class RankFolding {
     for (std::size_t link = 0; link < link_colour_.size(); ++link) {
       first_link.try_emplace(link_colour_[link], static_cast<std::int32_t>(link));
     }
+    found.link_size.assign(link_colour_.size(), 0);
+    for (const std::uint64_t colour : link_colour_) ++found.link_size[at(first_link.at(colour))];
     std::vector<std::vector<std::map<std::int32_t, std::int32_t>>> sums(instances_.size());
     for (const Instance& instance : instances_) {
       auto& of_class = sums[at(representative.at(instance.colour))];

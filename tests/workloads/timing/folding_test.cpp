@@ -95,6 +95,31 @@ TEST_CASE("a folded job has the dates of the job with all its ranks", "[workload
   }
 }
 
+TEST_CASE("a link of a folded job says for how many it stands", "[workloads][folding]") {
+  const auto fabric = fabric_of("ndv4", 32);
+  const JobGraph job = three_dimensions(8, 2, 2, 2);
+  JobSettings settings{.detail = JobDetail::Calls, .intervals = 1};
+  const JobRecord all = simulate_job(job, fabric, shipped_cost_model("a100"), settings);
+  settings.fold = true;
+  const JobRecord folded = simulate_job(job, fabric, shipped_cost_model("a100"), settings);
+  REQUIRE(folded.lowered.classes.folded());
+  std::int32_t links = 0;
+  std::int32_t used = 0;
+  double bytes = 0;
+  double all_bytes = 0;
+  for (std::size_t link = 0; link < fabric->links().size(); ++link) {
+    const std::int32_t count = folded.lowered.classes.links_like(link);
+    links += count;
+    if (folded.series.bytes[link] > 0) used += count;
+    bytes += count * folded.series.bytes[link];
+    all_bytes += all.series.bytes[link];
+    if (all.series.bytes[link] > 0) --used;
+  }
+  CHECK(links == std::ssize(fabric->links()));
+  CHECK(used == 0);
+  CHECK(bytes == Approx(all_bytes));
+}
+
 TEST_CASE("calls of two communicators of the same ranks stay apart", "[workloads][folding]") {
   const auto fabric = fabric_of("ndv4", 8);
   const CostModel model = shipped_cost_model("a100");
