@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "calibration/compare/decisions.hpp"
 #include "cli/output/json_output.hpp"
 #include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
@@ -25,6 +26,8 @@ const OptionSpec kWorst{.name = "worst",
                         .max = 100'000,
                         .default_text = "15"};
 
+constexpr const char* kDecisionsFile = "decisions.csv";
+
 void write_files(const Comparison& comparison, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -32,6 +35,10 @@ void write_files(const Comparison& comparison, const std::string& folder) {
   const std::filesystem::path path(folder);
   write_text_file((path / "compare.csv").string(), comparison_csv(comparison));
   write_text_file((path / "compare.html").string(), comparison_html(comparison));
+  const auto groups = decision_groups(comparison.cells);
+  if (!groups.empty()) {
+    write_text_file((path / kDecisionsFile).string(), decisions_csv(groups));
+  }
 }
 
 int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
@@ -41,7 +48,13 @@ int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
                              .option("cost-model", "MODEL",
                                      "cost model for all systems: a shipped set or a .yaml file "
                                      "[default: the set of each system]")
-                             .option("out,o", "DIR", "folder for compare.csv and compare.html")
+                             .option("out,o", "DIR",
+                                     "folder for compare.csv, compare.html and, if calls were "
+                                     "measured with several forced configurations, decisions.csv")
+                             .flag("decisions",
+                                   "judge choices instead of times: of the configurations that "
+                                   "were forced for a call, the measured time of the one that is "
+                                   "fastest in the simulator")
                              .option(kWorst, "N")
                              .option(jobs_option(), "N")
                              .option(peer_timeout_option(), "TIME")
@@ -54,7 +67,7 @@ int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
     refuse_foreign_files(arguments->text("out"), {.writer = "cclgym compare",
                                                   .mark = "compare.csv",
                                                   .mark_begins = "system,",
-                                                  .others = {"compare.html"}});
+                                                  .others = {"compare.html", kDecisionsFile}});
   }
   const MeasuredRows measured = measured_rows(*arguments);
   const auto worst = static_cast<std::size_t>(arguments->integer(kWorst));
@@ -81,10 +94,13 @@ int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
                                         });
   if (progress) progress->leave_line();
   for (const std::string& warning : comparison.warnings) print_warning(warning);
+  const bool decisions = arguments->has("decisions");
   if (wants_json(*arguments)) {
-    print_json(json_rows(comparison_csv(comparison)));
+    print_json(json_rows(decisions ? decisions_csv(decision_groups(comparison.cells))
+                                   : comparison_csv(comparison)));
   } else {
-    print_out("{}", comparison_text(comparison, worst));
+    print_out("{}", decisions ? decisions_text(decision_groups(comparison.cells), worst)
+                              : comparison_text(comparison, worst));
   }
   if (comparison.cells.empty()) {
     throw UserError({measured.path, 0, 0},
@@ -114,6 +130,8 @@ const Command& compare_command() {
           "      fitted and held-out rows apart\n"
           "  cclgym compare --measured nccl_measured.csv --system Polaris --max-ranks 32\n"
           "      one system, up to 32 GPUs\n"
+          "  cclgym compare --measured nccl-forced.csv --decisions\n"
+          "      how good the simulator's choices are, by measured times\n"
           "  cclgym compare --measured run.txt --fabric hgx-h100 --nccl 2.21.5 --cost-model h100\n"
           "      the output of all_reduce_perf on your own node",
       .run_in = compare_rows};

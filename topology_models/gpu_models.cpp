@@ -19,6 +19,12 @@ const std::vector<GpuModel>& gpu_models() {
        .compute_capability = 80,
        .peak_flops = 312e12,
        .memory_Bps = 1555e9},  // 40 GB
+      // AWS, Amazon EC2 G5 instances: 70 TFLOP/s in half precision, 600 GB/s.
+      {.name = "A10G",
+       .vendor = Nvidia,
+       .compute_capability = 86,
+       .peak_flops = 70e12,
+       .memory_Bps = 600e9},
       {.name = "H100",
        .vendor = Nvidia,
        .compute_capability = 90,

@@ -10,6 +10,7 @@
 #include "core/statistics.hpp"
 #include "core/units.hpp"
 #include "cost_models/nccl/nccl_version.hpp"
+#include "sim/tuners/nccl_default_tuner.hpp"
 
 namespace cclgym {
 
@@ -109,7 +110,15 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     if (row.named) plan.named = row.named;
     std::string version = row.nccl_version;
     if (version.empty()) version = filter.nccl_version.value_or(system.nccl_version);
-    if (!plan.named && row.tuner.empty() && !version.empty()) {
+    std::string tuner = row.tuner;
+    if (row.named && !row.channels_stated && !version.empty() &&
+        nccl_algorithm(row.named->algorithm)) {
+      // NCCL_ALGO and NCCL_PROTO were set, and NCCL chose the rest.
+      tuner = fmt::format("nccl-default:{}:{}:{}", version, to_string(row.named->protocol),
+                          row.named->algorithm);
+      plan.named.reset();
+    }
+    if (!plan.named && !version.empty() && (row.tuner.empty() || tuner != row.tuner)) {
       try {
         version = parse_nccl_version(version).to_string();
       } catch (const UserError& error) {
@@ -135,7 +144,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
         plan.named
             ? fmt::format("{} {} {} {} {}", plan.named->algorithm, to_string(plan.named->protocol),
                           plan.named->channels, plan.named->instances, plan.named->tile_bytes)
-            : (row.tuner.empty() ? version : row.tuner);
+            : (tuner.empty() ? version : tuner);
     const CollectiveKind collective = plan.collective.value_or(row.collective);
     auto& [cell, times] =
         cells[{system.name, row.ranks, row.nodes, collective, plan.cost_model, how, row.bytes}];
@@ -145,7 +154,8 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       cell.cost_model = plan.cost_model;
       cell.nccl_version = version;
       cell.named = plan.named;
-      cell.tuner = row.tuner;
+      cell.tuner = tuner;
+      cell.forced = row.named.has_value();
       cell.ranks = row.ranks;
       cell.nodes = row.nodes;
       cell.collective = collective;

@@ -23,6 +23,7 @@ struct MeasuredCell {
                              ///< configuration
   std::string tuner;  ///< tuner that chose, if it was not NCCL, in the form that make_tuner takes
   std::optional<Config> named;
+  bool forced = false;  ///< the rows state the algorithm and the protocol
   int ranks = 0;
   int nodes = 1;
   CollectiveKind collective = CollectiveKind::AllReduce;

@@ -24,8 +24,16 @@ Config rccl_on_mi300x(std::uint64_t bytes) {
 
 const std::vector<MeasuredSystem>& measured_systems() {
   static const std::vector<MeasuredSystem> systems{
+      {"A100-cloud-TCP", "a100-tcp", "auto", "2.21.5",
+       "A100 of a cloud, NCCL over TCP: an AllReduce and then a kernel that computes"},
+      {"A100-cloud-TCP-overlap", "a100-tcp", "auto", "2.21.5",
+       "the same, an AllReduce beside a kernel that computes"},
       {"ABCI-A100", "abci-a", "auto", "2.8.4", "AIST ABCI 2.0: servers of 8 A100, HDR InfiniBand"},
       {"ABCI-V100", "abci-v", "auto", "2.8.4", "AIST ABCI: servers of 4 V100, EDR InfiniBand"},
+      {"AWS-g5.xlarge", "aws-g5", "auto", "2.21.5",
+       "AWS g5.xlarge: an A10G each, NCCL over TCP: an AllReduce and then a kernel that computes"},
+      {"AWS-g5.xlarge-overlap", "aws-g5", "auto", "2.21.5",
+       "the same, an AllReduce beside a kernel that computes"},
       {"Alps-GH200", "alps", "auto", "2.23.4", "CSCS Alps: servers of 4 GH200, Slingshot"},
       {"Azure-NDv4", "ndv4", "auto", "2.8.4", "one Azure NDv4 server: 8 A100 on NVSwitch"},
       {"H100-SXM-slice", "hgx-h100", "auto", "2.18.3", "4 of the 8 H100 of an HGX server"},

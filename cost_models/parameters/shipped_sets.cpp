@@ -14,6 +14,8 @@ extern const std::string_view parameters_a100;
 extern const std::string_view parameters_a100_abci;
 extern const std::string_view parameters_a100_perlmutter;
 extern const std::string_view parameters_a100_slingshot;
+extern const std::string_view parameters_a100_tcp;
+extern const std::string_view parameters_a10g_tcp;
 extern const std::string_view parameters_gh200;
 extern const std::string_view parameters_h100;
 extern const std::string_view parameters_h100_cluster00;
@@ -50,6 +52,8 @@ const std::vector<ShippedSet>& shipped_sets() {
        Use::Fabric,
        {"perlmutter"}},
       {"a100-slingshot", &embedded::parameters_a100_slingshot, {"A100"}, Use::Fabric, {"polaris"}},
+      {"a100-tcp", &embedded::parameters_a100_tcp, {"A100"}, Use::Fabric, {"a100-tcp"}},
+      {"a10g-tcp", &embedded::parameters_a10g_tcp, {"A10G"}},
       {"gh200", &embedded::parameters_gh200, {"GH200"}},
       // The H200 is an H100 with more memory.
       {"h100", &embedded::parameters_h100, {"H100", "H200"}},

@@ -59,7 +59,11 @@ void read_config(const MeasuredLine& reader, Measurement& row) {
     if (!protocol) reader.fail("protocol", "is not one of LL, LL128, Simple");
     config.protocol = *protocol;
   }
-  if (reader.given("channels")) config.channels = reader.count("channels", 1);
+  if (reader.given("channels")) {
+    config.channels = reader.count("channels", 1);
+  } else {
+    row.channels_stated = false;
+  }
   if (reader.given("segment_bytes") && reader.text("segment_bytes") != "0") {
     config.tile_bytes = reader.bytes("segment_bytes");
   }

@@ -30,6 +30,7 @@ struct Measurement {
   /// The call's configuration, if the row states it; tile_bytes is the size of MPI's segments, 0
   /// for none.
   std::optional<Config> named{};
+  bool channels_stated = true;  ///< false: `named` has one channel because none is stated
   std::string tuner;  ///< the tuner that chose, if not NCCL: "openmpi-default"; may be empty
   SourceLocation where;
 };

@@ -9,6 +9,7 @@
 
 #include "collectives/library/algorithm_library.hpp"
 #include "core/error.hpp"
+#include "core/split.hpp"
 #include "cost_models/nccl/nccl_comm_for.hpp"
 #include "cost_models/nccl/nccl_p2p.hpp"
 #include "sim/simulator.hpp"
@@ -34,15 +35,22 @@ std::string_view program_of(NcclAlgorithm algorithm) {
   }
 }
 
+// The communicator under a forced protocol: NCCL_PROTO=LL128 is obeyed where NCCL does not trust
+// LL128 by itself (src/graph/tuning.cc).
+NcclComm comm_under(const Fabric& fabric, const NcclVersion& version,
+                    std::optional<Protocol> protocol) {
+  NcclComm comm = nccl_comm_for(fabric, version);
+  if (protocol && *protocol == Protocol::LL128) comm.ll128 = true;
+  return comm;
+}
+
 class NcclDefaultTuner : public Tuner {
  public:
   NcclDefaultTuner(const NcclVersion& version, const TunerSite& site,
                    const NcclAlgorithmSet& allowed, std::optional<Protocol> protocol)
-      : fabric_(site.fabric),
-        cost_model_(site.cost_model),
-        allowed_(allowed & simulated_nccl_algorithms()),
+      : allowed_(allowed & simulated_nccl_algorithms()),
         protocol_(protocol),
-        nccl_(version, nccl_comm_for(*fabric_, version)) {}
+        nccl_(version, comm_under(*site.fabric, version, protocol)) {}
 
   [[nodiscard]] bool chooses_for(CollectiveKind collective) const override {
     return collective != CollectiveKind::Custom && collective != CollectiveKind::Reduce;
@@ -62,8 +70,13 @@ class NcclDefaultTuner : public Tuner {
   }
 
   [[nodiscard]] std::string description() const override {
-    return fmt::format("default choice of NCCL {} among Ring, Tree, PAT, NVLS and NVLSTree{}",
-                       nccl_.version().to_string(),
+    std::string among = "Ring, Tree, PAT, NVLS and NVLSTree";
+    if (allowed_.count() == 1) {
+      for (std::size_t a = 0; a < kNcclAlgorithms; ++a) {
+        if (allowed_[a]) among = to_string(static_cast<NcclAlgorithm>(a));
+      }
+    }
+    return fmt::format("default choice of NCCL {} among {}{}", nccl_.version().to_string(), among,
                        protocol_ ? fmt::format(" with protocol {}", to_string(*protocol_)) : "");
   }
 
@@ -73,8 +86,6 @@ class NcclDefaultTuner : public Tuner {
     return nccl_config(choice);
   }
 
-  std::shared_ptr<const Fabric> fabric_;
-  CostModel cost_model_;
   NcclAlgorithmSet allowed_;
   std::optional<Protocol> protocol_;
   NcclDefault nccl_;
@@ -149,24 +160,43 @@ std::optional<NcclCollective> nccl_collective(CollectiveKind kind) {
   }
 }
 
+namespace {
+
+Protocol protocol_named(std::string_view name) {
+  if (const auto protocol = parse_protocol(name)) return *protocol;
+  std::vector<std::string> names;
+  for (const Protocol each : all_protocols()) names.emplace_back(to_string(each));
+  throw UserError(unknown_name_message("protocol", name, names));
+}
+
+NcclAlgorithmSet only_algorithm(std::string_view name) {
+  if (const auto algorithm = nccl_algorithm(name)) {
+    return NcclAlgorithmSet{1ULL << static_cast<std::size_t>(*algorithm)};
+  }
+  std::vector<std::string> names;
+  for (std::size_t a = 0; a < kNcclAlgorithms; ++a) {
+    const std::string_view program = program_of(static_cast<NcclAlgorithm>(a));
+    if (!program.empty()) names.emplace_back(program);
+  }
+  throw UserError(unknown_name_message("algorithm of NCCL", name, names));
+}
+
+}  // namespace
+
 std::unique_ptr<const Tuner> make_nccl_default_tuner(std::string_view argument,
                                                      const TunerSite& site,
                                                      const NcclAlgorithmSet& allowed) {
   try {
-    const std::size_t colon = std::min(argument.find(':'), argument.size());
-    const std::string_view release = argument.substr(0, colon);
-    std::optional<Protocol> protocol;
-    if (colon < argument.size()) {
-      const std::string_view name = argument.substr(colon + 1);
-      protocol = parse_protocol(name);
-      if (!protocol) {
-        std::vector<std::string> names;
-        for (const Protocol each : all_protocols()) names.emplace_back(to_string(each));
-        throw UserError(unknown_name_message("protocol", name, names));
-      }
+    const std::vector<std::string_view> parts = split(argument, ':');
+    if (parts.size() > 3) {
+      throw UserError(
+          fmt::format("found {}; expected VERSION[:PROTOCOL[:ALGORITHM]]", quoted(argument)));
     }
-    const NcclVersion version = release.empty() ? kNewestNccl : parse_nccl_version(release);
-    return std::make_unique<const NcclDefaultTuner>(version, site, allowed, protocol);
+    const NcclVersion version = parts[0].empty() ? kNewestNccl : parse_nccl_version(parts[0]);
+    std::optional<Protocol> protocol;
+    if (parts.size() > 1) protocol = protocol_named(parts[1]);
+    return std::make_unique<const NcclDefaultTuner>(
+        version, site, parts.size() > 2 ? allowed & only_algorithm(parts[2]) : allowed, protocol);
   } catch (const UserError& error) {
     throw UserError(site.where, error.what());
   }

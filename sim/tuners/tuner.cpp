@@ -32,7 +32,7 @@ const std::vector<TunerKind>& kinds() {
        make_dispatch_tuner},
       {{"nccl-default:VERSION",
         "default choice of an NCCL release (2.8.4, 2.18 or newer; without :VERSION the newest); "
-        ":VERSION:PROTOCOL restricts it like NCCL_PROTO"},
+        ":VERSION:PROTOCOL[:ALGORITHM] restricts it like NCCL_PROTO and NCCL_ALGO"},
        "nccl-default",
        false,
        [](std::string_view version, const TunerSite& site) {

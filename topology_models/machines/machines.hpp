@@ -28,5 +28,7 @@ namespace cclgym {
 [[nodiscard]] FabricModel torus_model();
 [[nodiscard]] FabricModel fully_connected_model();
 [[nodiscard]] FabricModel ethernet_model();
+[[nodiscard]] FabricModel aws_g5_model();
+[[nodiscard]] FabricModel a100_tcp_model();
 
 }  // namespace cclgym

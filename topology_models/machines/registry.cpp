@@ -27,7 +27,8 @@ const std::vector<FabricModel>& models() {
                                       perlmutter_model(),  polaris_model(),
                                       alps_model(),        ring_model(),
                                       torus_model(),       fully_connected_model(),
-                                      ethernet_model()};
+                                      ethernet_model(),    aws_g5_model(),
+                                      a100_tcp_model()};
     for (FabricModel& model : every) {
       // A dragonfly's routes need all of its links (fabric_without).
       std::vector<OptionSpec>& options = model.info.options;

@@ -90,7 +90,8 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
                                           "perlmutter",  "polaris",
                                           "alps",        "ring",
                                           "torus",       "fully_connected",
-                                          "ethernet"});
+                                          "ethernet",    "aws-g5",
+                                          "a100-tcp"});
   CHECK(find_fabric_info("my.yaml") == nullptr);
 }
 
