@@ -24,6 +24,7 @@ std::shared_ptr<const Fabric> build_cloud(const std::string& name, ServerDesign 
   inside.bandwidth_Bps = kNvLink_Bps;
   inside.latency_s = kNvSwitchLatency_s;
   inside.latency_stated = false;
+  if (design.gpus == 1) inside.gpus_per_server = 1;  // without the option gpus_per_node
   design.nic_Bps = parameters.bandwidth_Bps;
   for (int server = 0; server < parameters.servers; ++server) {
     const std::string prefix = parameters.servers > 1 ? fmt::format("server{}/", server) : "";

@@ -1,6 +1,7 @@
 // Tests of "nccl-default" as a tuner.
 #include "sim/tuners/nccl_default_tuner.hpp"
 
+#include <fmt/format.h>
 #include <string>
 
 #include "core/error.hpp"
@@ -209,4 +210,41 @@ TEST_CASE("nccl-default:VERSION:PROTOCOL is NCCL_PROTO", "[sim][nccl-default-tun
   CHECK(refusal("nccl-default:2.8.4:Simpel", site).find("did you mean 'Simple'?") !=
         std::string::npos);
   CHECK(refusal("nccl-default:2.8.4:", site).find("nothing after the colon") != std::string::npos);
+}
+
+TEST_CASE("nccl-default:VERSION:PROTOCOL:ALGORITHM is NCCL_PROTO and NCCL_ALGO",
+          "[sim][nccl-default-tuner]") {
+  const NcclVersion version = parse_nccl_version("2.21.5");
+  for (const char* const fabric : {"ndv4", "a100-tcp"}) {
+    const TunerSite site = site_of(fabric, 2);
+    // NCCL trusts LL128 on neither network path of a100-tcp, but obeys NCCL_PROTO.
+    NcclComm comm = nccl_comm_for(*site.fabric, version);
+    comm.ll128 = true;
+    const NcclDefault model(version, comm);
+    for (const auto& [name, algorithm] :
+         {std::pair{"ring", NcclAlgorithm::Ring}, std::pair{"tree", NcclAlgorithm::Tree}}) {
+      for (const Protocol protocol : all_protocols()) {
+        const std::string choice =
+            fmt::format("nccl-default:2.21.5:{}:{}", to_string(protocol), name);
+        CAPTURE(fabric, choice);
+        const auto tuner = make_tuner(choice, site);
+        for (std::uint64_t bytes = 1024; bytes <= 1u << 30; bytes *= 8) {
+          const Config config =
+              tuner->choose({.collective = CollectiveKind::AllReduce, .bytes = bytes});
+          const auto plan = model.plan(NcclCollective::AllReduce, algorithm, protocol, bytes);
+          REQUIRE(plan);
+          CHECK(config == nccl_config(*plan));
+          CHECK(config.algorithm == name);
+          CHECK(config.protocol == protocol);
+        }
+      }
+    }
+  }
+  const TunerSite site = site_of("ndv4", 2);
+  CHECK(make_tuner("nccl-default:2.21.5:LL:tree", site)->description() ==
+        "default choice of NCCL 2.21.5 among Tree with protocol LL");
+  CHECK(refusal("nccl-default:2.21.5:LL:trea", site).find("did you mean 'tree'?") !=
+        std::string::npos);
+  CHECK(refusal("nccl-default:2.21.5:LL:tree:4", site).find("VERSION[:PROTOCOL[:ALGORITHM]]") !=
+        std::string::npos);
 }

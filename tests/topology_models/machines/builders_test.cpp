@@ -155,7 +155,8 @@ TEST_CASE("a latency is stated if it was given, for the links that it is given f
       CHECK(link.latency_stated == (link.latency_s == 3e-6));
       stated += link.latency_stated ? 1 : 0;
     }
-    CHECK(stated >= 8);
+    // Nodes on one port each have just this link.
+    CHECK(stated >= 2 * changed->servers());
   }
 }
 
