@@ -220,7 +220,7 @@ class Refinement {
   std::vector<std::uint64_t> before_;
   std::vector<std::uint64_t> link_colour_;
   std::vector<std::uint64_t> sums_;
-  std::vector<std::uint64_t> table_;  // of distinct()
+  std::vector<std::uint64_t> table_;  // table of distinct()
   std::vector<std::uint8_t> used_;    // by link
 };
 

@@ -63,7 +63,7 @@ class CallTraffic {
   PriceTerms terms_;
   std::int32_t tiles_ = 1;
   std::vector<std::vector<LinkId>> routes_;  // NodeCosts::routes
-  std::vector<NodeCost> records_;            // of messages only
+  std::vector<NodeCost> records_;            // records of messages
   std::vector<Connection> connections_;      // ascending
   std::vector<std::vector<Messages>> of_connection_;
   std::vector<std::vector<Messages>> of_link_;
