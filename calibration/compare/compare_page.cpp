@@ -6,6 +6,7 @@
 #include <set>
 
 #include "calibration/compare/compare.hpp"
+#include "calibration/compare/decisions.hpp"
 #include "core/counted.hpp"
 #include "core/report/page.hpp"
 #include "core/version.hpp"
@@ -55,6 +56,29 @@ Json part_json(const ComparedPart& part) {
           {"sizes", table_json(by_size_decade(part.cells))}};
 }
 
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+// How good the simulator's choices are; null if no call was measured with two configurations.
+Json decisions_json(const Comparison& comparison) {
+  const std::vector<DecisionGroup> groups = decision_groups(comparison.cells);
+  if (groups.empty()) return nullptr;
+  Json summaries = Json::array();
+  for (const DecisionSummary& row : decision_summaries(groups)) {
+    summaries.push_back({row.name, row.groups, row.regret, row.worst, row.best_chosen,
+                         or_null(row.own), or_null(row.ring_simple), row.chance,
+                         row.rank_correlation});
+  }
+  Json rows = Json::array();
+  for (const DecisionGroup& group : groups) {
+    const ForcedRun& best = group.runs.front();
+    rows.push_back({group.system, group.ranks, std::string(to_string(group.collective)),
+                    group.bytes, group.regret(), group.chosen().name,
+                    group.chosen().measured_s * 1e6, best.name, best.measured_s * 1e6,
+                    or_null(group.own_regret()), std::string(to_string(group.seen))});
+  }
+  return {{"summaries", summaries}, {"groups", rows}};
+}
+
 // Sentences about what was compared and what came out.
 std::vector<std::string> outcome_of(const Comparison& comparison) {
   std::vector<std::string> sentences{
@@ -80,7 +104,8 @@ std::string comparison_html(const Comparison& comparison) {
             {"outcome", outcome_of(comparison)},
             {"table", table_json(by_system_and_seen(comparison.cells))},
             {"systems", Json::array()},
-            {"refused", Json::array()}};
+            {"refused", Json::array()},
+            {"decisions", decisions_json(comparison)}};
   const std::vector<ComparedPart> parts = parts_of(comparison);
   for (const ErrorSummary& system : by_system(comparison.cells)) {
     std::vector<Compared> cells;
@@ -98,9 +123,13 @@ std::string comparison_html(const Comparison& comparison) {
   }
   const std::string json =
       data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text = comparison_text(comparison, 50);
+  if (!data["decisions"].is_null()) {
+    text += "\n" + decisions_text(decision_groups(comparison.cells), 50);
+  }
   return html_page({.title = "Predicted and measured",
                     .notice = "The plots of this page need JavaScript. The figures as text:",
-                    .text = comparison_text(comparison, 50),
+                    .text = text,
                     .json = json,
                     .scripts = {embedded::kCompareScript}});
 }

@@ -74,8 +74,27 @@
     element('h3', {}, `Error by collective, rows ${part.seen}`),
     errorTable('collective', part.collectives)];
 
+  // Measured times of the simulator's choices.
+  const ratio = value => value === null ? '-' : value.toFixed(3);
+  const choices = decisions => [
+    element('p', {class: 'muted'},
+        'Of the configurations that were forced for a call: measured time of a choice over that of the best one, ' +
+        'geometric means over groups of calls. By chance: the mean over all configurations, the null model.'),
+    table([{name: 'system', text: true}, {name: 'groups'}, {name: 'simulator', format: ratio},
+           {name: 'worst', format: ratio}, {name: 'best chosen', format: value => (100 * value).toFixed(0) + ' %'},
+           {name: 'NCCL’s own', format: ratio}, {name: 'ring Simple', format: ratio},
+           {name: 'by chance', format: ratio},
+           {name: 'rank correlation', format: value => value.toFixed(2)}], decisions.summaries),
+    element('h3', {}, 'Groups with the largest regret'),
+    table([{name: 'system', text: true}, {name: 'ranks'}, {name: 'collective', text: true},
+           {name: 'size', format: bytes}, {name: 'regret', format: ratio}, {name: 'chosen', text: true},
+           {name: 'measured', format: time}, {name: 'best', text: true}, {name: 'measured', format: time},
+           {name: 'NCCL’s own', format: ratio}, {name: 'rows', text: true}],
+          decisions.groups.filter(row => row[4] > 1).sort((a, b) => b[4] - a[4]).slice(0, 25))];
+
   cclgymPage.opening('Predicted and measured', data.file, data.outcome, []);
   page.append(errorTable('system', data.table));
+  if (data.decisions) page.append(section('Choices', () => choices(data.decisions)));
   for (const system of data.systems) {
     const points = pointsOf(system);
     page.append(section(system.name, () => [
