@@ -80,7 +80,7 @@ const FabricFact kLatencyFact{"25 us from node to node", "a choice; measure your
 FabricModel aws_g5_model() {
   return {{.name = "aws-g5",
            .description = "AWS g5.xlarge: nodes of one A10G, one port of 10 Gb/s, NCCL over TCP",
-           .options = {fabric_option("nodes", {.max = kMostNodes, .default_text = "2"}),
+           .options = {fabric_option("nodes", {.max = kMostNodes, .default_text = "4"}),
                        port_bandwidth(), port_latency()},
            .facts = {{"one A10G, and up to 10 Gb/s of network", "AWS, Amazon EC2 G5 instances"},
                      pcie_fact(4),
