@@ -2,6 +2,8 @@
 // choices.
 #include <algorithm>
 #include <fmt/core.h>
+#include <functional>
+#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -97,6 +99,12 @@ JobTuners tuners_of(const Arguments& arguments) {
   for (const std::string& text : arguments.names("tuner")) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
+      if (!tuners.job.empty()) {
+        throw UserError(argument_location("tuner"),
+                        fmt::format("found {} and {} for the whole job; expected one, and "
+                                    "COMMUNICATOR=CHOICE for others (--compare simulates several)",
+                                    quoted(tuners.job), quoted(text)));
+      }
       tuners.job = text;
     } else if (!tuners.communicator.emplace(text.substr(0, equals), text.substr(equals + 1))
                     .second) {
@@ -105,6 +113,22 @@ JobTuners tuners_of(const Arguments& arguments) {
     }
   }
   return tuners;
+}
+
+// Says what is simulated if a step takes more than a few seconds.
+std::function<void(const ConfiguredCall&)> notice_of_calls() {
+  constexpr double kQuiet_s = 2;
+  constexpr int kSlowRanks = 1024;  // a call on so many ranks may take ten seconds
+  const auto said_s = std::make_shared<double>(steady_now_s());
+  return [said_s](const ConfiguredCall& call) {
+    const double now_s = steady_now_s();
+    const int ranks = call.view->fabric->ranks();
+    if (now_s - *said_s < kQuiet_s && ranks < kSlowRanks) return;
+    *said_s = now_s;
+    std::cerr << fmt::format("simulating {} of {} on {} ranks ({})\n",
+                             to_string(call.call.collective), format_bytes(call.call.bytes), ranks,
+                             config_label(call.config));
+  };
 }
 
 JobDetail detail_of(const Arguments& arguments, const JobGraph& job, const std::string& engine) {
@@ -229,6 +253,7 @@ int workload(const std::vector<std::string>& args) {
                          .memory = real_of(*arguments, options().memory)};
   constexpr int kIntervals = 200;
   settings.intervals = kIntervals;
+  settings.on_call = notice_of_calls();
   JobSimulator simulator(job, fabric, model, settings);
   const JobRecord record = simulator.run();
   const JobBreakdown found = break_down(job, record);

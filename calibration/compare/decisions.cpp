@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/counted.hpp"
 #include "core/files/csv.hpp"
 #include "core/text_columns.hpp"
 #include "core/units.hpp"
@@ -58,9 +59,13 @@ std::string run_name(const Compared& each) {
 }
 
 std::string label_of(const DecisionGroup& group) {
-  return fmt::format("{}, {} ranks, {}, {}", group.system, group.ranks, to_string(group.collective),
+  return fmt::format("{}, {} ranks on {}, {}, {}", group.system, group.ranks,
+                     counted(group.nodes, "node"), to_string(group.collective),
                      format_bytes(group.bytes));
 }
+
+// Microseconds without the digits that the division by a million added.
+double microseconds(double seconds) { return std::stod(fmt::format("{:.12g}", seconds * 1e6)); }
 
 std::string ratio(std::optional<double> value) {
   return value ? fmt::format("{:.3f}", *value) : "-";
@@ -72,8 +77,8 @@ struct DecisionRow {
   int nodes = 0;
   std::string collective;
   std::uint64_t size_bytes = 0;
-  std::string seen;
-  std::string run;
+  std::string seen{};
+  std::string run{};
   double measured_us = 0;
   double simulated_us = 0;
   double over_best = 0;
@@ -166,7 +171,9 @@ std::vector<DecisionGroup> decision_groups(std::span<const Compared> cells) {
     DecisionGroup& group = groups[known->second];
     if (each.seen != Seen::HeldOut && group.seen != Seen::Fitted) group.seen = each.seen;
     if (!cell.forced) {
-      if (cell.tuner.empty()) group.own_s = cell.time_s;
+      if (!cell.tuner.empty()) continue;
+      group.own_s = cell.time_s;
+      group.own_simulated_s = each.prediction.time_s;
       continue;
     }
     const Config& config = each.prediction.config;
@@ -291,21 +298,27 @@ std::string decisions_text(std::span<const DecisionGroup> groups, std::size_t wo
 std::string decisions_csv(std::span<const DecisionGroup> groups) {
   std::string text = csv_header(kDecisionColumns) + "\n";
   for (const DecisionGroup& group : groups) {
+    DecisionRow row{.system = group.system,
+                    .ranks = group.ranks,
+                    .nodes = group.nodes,
+                    .collective = std::string(to_string(group.collective)),
+                    .size_bytes = group.bytes,
+                    .seen = std::string(to_string(group.seen))};
     for (const ForcedRun& run : group.runs) {
-      text += csv_line(kDecisionColumns,
-                       DecisionRow{.system = group.system,
-                                   .ranks = group.ranks,
-                                   .nodes = group.nodes,
-                                   .collective = std::string(to_string(group.collective)),
-                                   .size_bytes = group.bytes,
-                                   .seen = std::string(to_string(group.seen)),
-                                   .run = run.name,
-                                   .measured_us = run.measured_s * 1e6,
-                                   .simulated_us = run.simulated_s * 1e6,
-                                   .over_best = run.measured_s / group.runs.front().measured_s,
-                                   .chosen = &run == &group.chosen() ? 1 : 0}) +
-              "\n";
+      row.run = run.name;
+      row.measured_us = microseconds(run.measured_s);
+      row.simulated_us = microseconds(run.simulated_s);
+      row.over_best = run.measured_s / group.runs.front().measured_s;
+      row.chosen = &run == &group.chosen() ? 1 : 0;
+      text += csv_line(kDecisionColumns, row) + "\n";
     }
+    if (!group.own_s) continue;
+    row.run = "NCCL's own";
+    row.measured_us = microseconds(*group.own_s);
+    row.simulated_us = microseconds(group.own_simulated_s);
+    row.over_best = *group.own_regret();
+    row.chosen = 0;
+    text += csv_line(kDecisionColumns, row) + "\n";
   }
   return text;
 }

@@ -30,6 +30,7 @@ struct DecisionGroup {
   Seen seen = Seen::HeldOut;      ///< fitted if a fit saw any of the runs
   std::vector<ForcedRun> runs{};  ///< by measured time, fastest first
   std::optional<double> own_s{};  ///< measured time of NCCL's own choice
+  double own_simulated_s = 0;     ///< simulated time of what our model of NCCL chooses
 
   /// Run that is fastest in the simulator; among equals the first by name.
   [[nodiscard]] const ForcedRun& chosen() const;
@@ -71,7 +72,7 @@ struct DecisionSummary {
 
 /// The summaries, and the `worst` groups with the largest regret.
 [[nodiscard]] std::string decisions_text(std::span<const DecisionGroup> groups, std::size_t worst);
-/// One line for each run of each group.
+/// One line for each run of each group, and one for NCCL's own choice.
 [[nodiscard]] std::string decisions_csv(std::span<const DecisionGroup> groups);
 
 }  // namespace cclgym

@@ -95,8 +95,7 @@ TEST_CASE("train makes the same agents for any number of ranks and threads",
     std::size_t node_size;
     const char* threads;
   };
-  const std::vector<Ranks> all{{3, 2, "2"}, {2, 0, "1"},  {4, 1, "1"},
-                               {7, 3, "3"}, {16, 4, "1"}};
+  const std::vector<Ranks> all{{3, 2, "2"}, {2, 0, "1"}, {4, 1, "1"}, {7, 3, "3"}, {16, 4, "1"}};
   for (std::size_t i = 0; i < (thorough() ? all.size() : 1); ++i) {
     fs::remove_all(folder / "out");
     const Ended ended =

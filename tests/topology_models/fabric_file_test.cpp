@@ -237,7 +237,8 @@ TEST_CASE("fabric file: GPU models that nobody knows are refused, with the neare
     return refusal("gpu_model: " + model + "\nnodes: [{name: a}]\n");
   };
   const std::string known =
-      "expected one of V100, A100, A10G, H100, H200, H20, GH200, B200, GB200, MI50, MI250X, MI300X, "
+      "expected one of V100, A100, A10G, H100, H200, H20, GH200, B200, GB200, MI50, MI250X, "
+      "MI300X, "
       "MI325X";
   CHECK(of("a100").starts_with("f.yaml:1:12: unknown GPU model 'a100'; " + known +
                                " (did you mean 'A100'?); "));

@@ -109,7 +109,7 @@ std::optional<JobProblem> plan_problem(const TransformerJob& job) {
   if (job.global_batch % (plan.dp * job.micro_batch) != 0) {
     const std::int64_t unit = plan.dp * job.micro_batch;
     return JobProblem{"global_batch",
-                      fmt::format("global_batch {} is no multiple of dp {} x micro_batch {}; "
+                      fmt::format("global_batch {} is not a multiple of dp {} x micro_batch {}; "
                                   "expected e.g. {}",
                                   job.global_batch, plan.dp, job.micro_batch,
                                   (job.global_batch + unit - 1) / unit * unit)};
@@ -145,7 +145,7 @@ std::optional<JobProblem> schedule_problem(const TransformerJob& job) {
     const std::int64_t unit = job.plan.dp * job.micro_batch * job.plan.pp;
     return JobProblem{
         "global_batch",
-        fmt::format("{} micro-batches are no multiple of pp {}, which "
+        fmt::format("{} micro-batches are not a multiple of pp {}, which "
                     "virtual_stages > 1 needs; expected e.g. global_batch {}",
                     job.micro_batches(), job.plan.pp, (job.global_batch + unit - 1) / unit * unit)};
   }

@@ -33,6 +33,11 @@ WorkloadFormat format_of(const std::vector<std::string>& files) {
   }
   std::error_code error;
   if (std::filesystem::exists(files.front() + ".0.et", error)) return WorkloadFormat::Chakra;
+  if (!std::filesystem::exists(files.front(), error)) {
+    throw UserError({.file = files.front()},
+                    fmt::format("does not exist, and neither does the Chakra trace {}",
+                                quoted(files.front() + ".0.et", 200)));
+  }
   throw UserError(
       {.file = files.front()},
       "the format of a workload is known by its name: .yaml (a job), .goal, .et or the prefix of "

@@ -95,6 +95,7 @@ CallFlows::Shape CallFlows::shape_of_lowered(const ConfiguredCall& planned,
 
 CallFlows::Known CallFlows::make(const ConfiguredCall& planned) {
   ++simulations_;
+  if (on_call_) on_call_(planned);
   Simulator& simulator = *planned.view->simulator;
   const Config& config = planned.config;
   if (const auto program = simulator.compiled(planned.call, config)) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/fast/call_timer.hpp"
@@ -52,6 +54,8 @@ struct CallFlow {
 class CallFlows {
  public:
   explicit CallFlows(GroupViews& views) : views_(views) {}
+  /// Calls the function before each simulation from now on, unless it is empty.
+  void tell(std::function<void(const ConfiguredCall&)> on_call) { on_call_ = std::move(on_call); }
 
   /// Flow of a call, which is simulated alone.
   [[nodiscard]] const CallFlow& of(const ConfiguredCall& planned) { return known(planned).flow; }
@@ -98,6 +102,7 @@ class CallFlows {
   std::map<ShapeKey, Shape> shapes_;
   std::map<const ConfiguredCall*, Known> known_;
   std::int64_t simulations_ = 0;
+  std::function<void(const ConfiguredCall&)> on_call_;
 };
 
 }  // namespace cclgym

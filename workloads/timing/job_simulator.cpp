@@ -103,8 +103,8 @@ class StalledJob {
       return "probably because they make their calls in different orders; let all ranks make them "
              "in the same order, or on different streams";
     }
-    return "probably because a receive comes before a send for which its peer waits; let sends "
-           "come first, or put them on other streams than receives";
+    return "probably because sends, receives and calls come in different orders on the two ranks; "
+           "let both have the same order, or put messages on other streams";
   }
 
   [[nodiscard]] std::string waits_for(const Waiting& rank) const {
@@ -211,6 +211,7 @@ JobSimulator::JobSimulator(const JobGraph& job, std::shared_ptr<const Fabric> fa
     throw std::logic_error("JobSimulator: only calls can be folded");
   }
   engine_ = make_engine(settings.engine);
+  flows_.tell(settings.on_call);
 }
 
 JobRecord JobSimulator::run(const JobTuners& tuners) {

@@ -23,6 +23,8 @@ struct JobSettings {
   JobTuners tuners{};
   /// Intervals of the step for which the use of links is recorded; 0: it is not.
   int intervals = 0;
+  /// Is told of each call that is going to be simulated alone (JobDetail::Calls); may be empty.
+  std::function<void(const ConfiguredCall&)> on_call{};
 };
 
 /// A simulated step.

@@ -100,9 +100,10 @@ TEST_CASE("settings that do not fit are refused at their place", "[workloads][ge
                    "job.yaml:4:5: the 96 layers of gpt3-175b cannot be divided among pp 7 x "
                    "virtual_stages 1; expected one of 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, … for "
                    "their product"));
-  CHECK(refused_as(start + "global_batch: 9\ndp: 2\nmicro_batch: 2",
-                   "job.yaml:3:15: global_batch 9 is no multiple of dp 2 x micro_batch 2; expected "
-                   "e.g. 12"));
+  CHECK(refused_as(
+      start + "global_batch: 9\ndp: 2\nmicro_batch: 2",
+      "job.yaml:3:15: global_batch 9 is not a multiple of dp 2 x micro_batch 2; expected "
+      "e.g. 12"));
   CHECK(refused_as(start + "global_batch: 1024\ndp: 1024\ntp: 96\npp: 96",
                    "job.yaml:4:5: tp 96 x pp 96 x dp 1024 has more than 1000000 ranks"));
   CHECK(refused_as(start + "global_batch: 100000",
@@ -119,7 +120,7 @@ TEST_CASE("settings that do not fit are refused at their place", "[workloads][ge
   CHECK(refused_as(start + "global_batch: 8\npp: 2\nvirtual_stages: 2\nschedule: gpipe",
                    "job.yaml:6:11: virtual_stages > 1 needs schedule: 1f1b"));
   CHECK(refused_as(start + "global_batch: 9\npp: 2\nvirtual_stages: 2",
-                   "9 micro-batches are no multiple of pp 2, which virtual_stages > 1 needs; "
+                   "9 micro-batches are not a multiple of pp 2, which virtual_stages > 1 needs; "
                    "expected e.g. global_batch 10"));
   CHECK(refused_as("{kind: transformer, model: mixtral-8x7b, global_batch: 8, tp: 2}",
                    "need sequence_parallel: true"));
