@@ -245,7 +245,7 @@ TEST_CASE("ranks that wait for messages are named with their peers", "[workloads
     JobSettings settings = settings_for("flow");
     settings.detail = detail;
     const std::string message = stall_of(job, fabric, settings);
-    CHECK(contains(message, "probably because a receive comes before a send for which its peer"));
+    CHECK(contains(message, "probably because sends, receives and calls come in different orders"));
     CHECK(contains(message, "\n  rank 7, recv on communicator 'world', waits for rank 8\n"));
     CHECK(contains(message, "\n  … and 4 more ranks"));
   }
