@@ -3,6 +3,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -161,29 +162,36 @@ class QuotientBuilder {
   void add_links(TransferGraph& classes) {
     const std::vector<Load> by_link = loads();
     std::vector<Load> by_flow = by_link;
-    std::ranges::stable_sort(by_flow, {}, &Load::flow);
+    std::stable_sort(by_flow.begin(), by_flow.end(),
+                     [](const Load& x, const Load& y) { return x.flow < y.flow; });
     const auto all_Bps = graph_.link_capacities_Bps();
     std::vector<double> capacity_Bps;
     for (const std::int32_t first : symmetry_.link) {
       capacity_Bps.push_back(all_Bps[at(first)]);
       made_.is_proxy_.push_back(at(first) >= lowered_.fabric_links ? 1 : 0);
     }
-    const auto on_link = [&](std::int32_t link) {
-      return std::ranges::equal_range(by_link, link, {}, &Load::link);
+    // The part of a list, sorted by a member, in which the member has this value.
+    const auto with = [](const std::vector<Load>& sorted, std::int32_t Load::*member,
+                         std::int32_t value) {
+      const auto begin = std::lower_bound(
+          sorted.begin(), sorted.end(), value,
+          [member](const Load& load, std::int32_t wanted) { return load.*member < wanted; });
+      const auto end = std::upper_bound(
+          begin, sorted.end(), value,
+          [member](std::int32_t wanted, const Load& load) { return wanted < load.*member; });
+      return std::span<const Load>(begin, end);
     };
-    const auto of_flow = [&](std::int32_t flow) {
-      return std::ranges::equal_range(by_flow, flow, {}, &Load::flow);
-    };
+    const auto on_link = [&](std::int32_t link) { return with(by_link, &Load::link, link); };
+    const auto of_flow = [&](std::int32_t flow) { return with(by_flow, &Load::flow, flow); };
     const auto binds_before = [&](std::int32_t strict, std::int32_t loose) {
       if (strict == loose || made_.is_proxy_[at(strict)] != 0 || made_.is_proxy_[at(loose)] != 0) {
         return false;
       }
-      const auto on_strict = on_link(strict);
+      const std::span<const Load> on_strict = on_link(strict);
       auto strictly = on_strict.begin();
-      bool equal = std::ranges::ssize(on_strict) == std::ranges::ssize(on_link(loose));
+      bool equal = on_strict.size() == on_link(loose).size();
       for (const Load& loosely : on_link(loose)) {
-        strictly =
-            std::ranges::lower_bound(strictly, on_strict.end(), loosely.flow, {}, &Load::flow);
+        while (strictly != on_strict.end() && strictly->flow < loosely.flow) ++strictly;
         if (strictly == on_strict.end() || strictly->flow != loosely.flow) return false;
         const double strict_share = strictly->count / capacity_Bps[at(strict)];
         const double loose_share = loosely.count / capacity_Bps[at(loose)];
@@ -195,7 +203,7 @@ class QuotientBuilder {
     std::vector<std::uint8_t> left_out(symmetry_.link.size(), 0);
     for (std::size_t of = 0; of < left_out.size(); ++of) {
       const auto loose = static_cast<std::int32_t>(of);
-      const auto own = on_link(loose);
+      const std::span<const Load> own = on_link(loose);
       if (own.empty()) continue;
       // Only links on the route of every flow can limit all of them.
       for (const Load& other : of_flow(own.front().flow)) {

@@ -2,6 +2,7 @@
 #include "calibration/compare/decisions.hpp"
 
 #include <cmath>
+#include <fmt/format.h>
 
 #include "calibration/compare/compare.hpp"
 #include "support/catch.hpp"
