@@ -78,8 +78,8 @@
   const ratio = value => value === null ? '-' : value.toFixed(3);
   const choices = decisions => [
     element('p', {class: 'muted'},
-        'Of the configurations that were forced for a call: measured time of a choice over that of the best one, ' +
-        'geometric means over groups of calls. By chance: the mean over all configurations, the null model.'),
+        'The numbers are the measured time of a choice over that of the best configuration that was forced for the ' +
+        'call, as geometric means over groups of calls. A choice by chance is the null model.'),
     table([{name: 'system', text: true}, {name: 'groups'}, {name: 'simulator', format: ratio},
            {name: 'worst', format: ratio}, {name: 'best chosen', format: value => (100 * value).toFixed(0) + ' %'},
            {name: 'NCCL’s own', format: ratio}, {name: 'ring Simple', format: ratio},
