@@ -29,12 +29,7 @@ std::shared_ptr<const Fabric> build_cloud(const std::string& name, ServerDesign 
   for (int server = 0; server < parameters.servers; ++server) {
     const std::string prefix = parameters.servers > 1 ? fmt::format("server{}/", server) : "";
     for (const NodeId nic : add_server(builder, design, inside, server, prefix)) {
-      builder.add_duplex_link({.source = nic,
-                               .target = network,
-                               .kind = LinkKind::Network,
-                               .latency_s = parameters.latency_s,
-                               .unit_bandwidth_Bps = parameters.bandwidth_Bps,
-                               .latency_stated = parameters.latency_stated});
+      link_port(builder, nic, network, parameters);
     }
   }
   return builder.build();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "topology_models/machines/machines.hpp"
+#include "topology_models/servers/server_design.hpp"
 
 namespace cclgym {
 
@@ -21,12 +22,7 @@ std::shared_ptr<const Fabric> build_ethernet(const FabricParameters& parameters)
           {.name = fmt::format("server{}/{}", server, name), .kind = kind, .server = server});
     };
     const NodeId nic = add("nic", NodeKind::Nic);
-    builder.add_duplex_link({.source = nic,
-                             .target = network,
-                             .kind = LinkKind::Network,
-                             .latency_s = parameters.latency_s,
-                             .unit_bandwidth_Bps = parameters.bandwidth_Bps,
-                             .latency_stated = parameters.latency_stated});
+    link_port(builder, nic, network, parameters);
     const int ranks = parameters.gpus_per_server;
     const NodeId memory = ranks > 1 ? add("memory", NodeKind::Generic) : NodeId{-1};
     for (int rank = 0; rank < ranks; ++rank) {

@@ -182,4 +182,14 @@ void link_to_network(FabricBuilder& builder, NodeId nic, NodeId network_switch, 
                            .unit_bandwidth_Bps = nic_Bps});
 }
 
+void link_port(FabricBuilder& builder, NodeId nic, NodeId network_switch,
+               const FabricParameters& parameters) {
+  builder.add_duplex_link({.source = nic,
+                           .target = network_switch,
+                           .kind = LinkKind::Network,
+                           .latency_s = parameters.latency_s,
+                           .unit_bandwidth_Bps = parameters.bandwidth_Bps,
+                           .latency_stated = parameters.latency_stated});
+}
+
 }  // namespace cclgym

@@ -46,5 +46,8 @@ inline constexpr double kNetworkLatency_s = 1.3e-6;
 
 /// Links a NIC to a network switch in both directions.
 void link_to_network(FabricBuilder& builder, NodeId nic, NodeId network_switch, double nic_Bps);
+/// The same, at the bandwidth and latency that `parameters` ask for: a node's Ethernet port.
+void link_port(FabricBuilder& builder, NodeId nic, NodeId network_switch,
+               const FabricParameters& parameters);
 
 }  // namespace cclgym
