@@ -12,14 +12,13 @@
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
 #include "support/catch.hpp"
+#include "support/index.hpp"
 #include "support/sanitized.hpp"
 #include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 
 namespace {
-
-std::size_t ix(int index) { return static_cast<std::size_t>(index); }
 
 AlgorithmRequest request_for(CollectiveKind kind, int ranks, int channels, int root = 0) {
   AlgorithmRequest request;

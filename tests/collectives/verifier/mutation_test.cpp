@@ -33,7 +33,7 @@ std::vector<Program> correct_programs() {
 }
 
 /// True if the program fails in one of a few random orders of execution.
-bool is_harmful(const ThreadBlockProgram& program, int orders, std::uint64_t seed) {
+bool fails_in_an_order(const ThreadBlockProgram& program, int orders, std::uint64_t seed) {
   for (int i = 0; i < orders; ++i) {
     const std::uint64_t order = seed * 16 + static_cast<std::uint64_t>(i);
     test::NumericMemory memory(program.contract, test::scratch_of(program), order);
@@ -57,7 +57,7 @@ TEST_CASE("mutations: every harmful single mutation is rejected", "[collectives]
   Tally all;
   const auto judge = [&](const std::string& what, const ThreadBlockProgram& mutant, int orders) {
     const VerifyReport report = verify(mutant);
-    const bool harmful = is_harmful(mutant, orders, random());
+    const bool harmful = fails_in_an_order(mutant, orders, random());
     Tally& tally = tallies[what];
     for (Tally* each : {&tally, &all}) {
       ++each->mutants;
@@ -99,6 +99,6 @@ TEST_CASE("mutations: the unchanged programs are right in every order tried",
   for (const Program& program : correct_programs()) {
     const ThreadBlockProgram compiled = compile(program);
     REQUIRE(verify(compiled).ok);
-    REQUIRE_FALSE(is_harmful(compiled, 8, 1));
+    REQUIRE_FALSE(fails_in_an_order(compiled, 8, 1));
   }
 }
