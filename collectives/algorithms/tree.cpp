@@ -4,9 +4,11 @@
 // They run in place. In AllReduce, the first half of the channels carries tree 0 and the second
 // half tree 1 (a single channel has one tree); one chunk per channel is reduced to the tree's root
 // and copied down again. The vertices of the trees are nodes; the ranks of a node form a chain, in
-// the order of the channel's ring, and only its head crosses the network (NCCL,
-// src/graph/connect.cc; NCCL's latency of a tree is 2 * ((ranks per node - 1) * alpha inside +
-// log2(nodes) * alpha across)). Without known nodes, each rank is a vertex. Broadcast and Reduce
+// the order of the channel's ring. Its head is connected to the parent and to the second child, and
+// the rank after it to the first child: NCCL's pattern BALANCED_TREE (src/init.cc and
+// src/graph/connect.cc of 2.8 to 2.21), which divides the messages over the network between two
+// GPUs. (NCCL's latency of a tree is 2 * ((ranks per node - 1) * alpha inside + log2(nodes) * alpha
+// across).) Without known nodes, each rank is a vertex. Broadcast and Reduce
 // use tree 0 over all ranks, renumbered so that its root is the call's root, with one chunk per
 // channel. Chunks are not cut further for pipelining: the runtime streams them in tiles.
 #include <algorithm>
@@ -66,9 +68,15 @@ Parents double_tree_of_chains(const AlgorithmRequest& request, int tree, int cha
   Parents parents(static_cast<std::size_t>(request.ranks), -1);
   for (std::size_t server = 0; server < servers.size(); ++server) {
     const std::vector<int>& chain = servers[server];
-    const int above =
-        double_tree(tree, static_cast<int>(servers.size()), static_cast<int>(server)).parent;
-    int parent = above == -1 ? -1 : servers[static_cast<std::size_t>(above)].front();
+    const auto nodes = static_cast<int>(servers.size());
+    const int above = double_tree(tree, nodes, static_cast<int>(server)).parent;
+    int parent = -1;
+    if (above != -1) {
+      const std::vector<int>& upper = servers[static_cast<std::size_t>(above)];
+      const bool first_child =
+          double_tree(tree, nodes, above).children[0] == static_cast<int>(server);
+      parent = first_child && upper.size() > 1 ? upper[1] : upper[0];
+    }
     for (const int rank : chain) {
       parents[static_cast<std::size_t>(rank)] = parent;
       parent = rank;
@@ -120,10 +128,11 @@ std::int64_t tree_blocks(const AlgorithmRequest& request) {
     return std::int64_t{request.channels} * (n <= 3 ? 1 : 2);
   }
   // Each neighbour has a block up and a block down; a block of a chain sends on the data it
-  // received. The head of a chain has its chain in addition to the neighbours of its node.
+  // received. Besides its chain, a rank has at most two neighbours in other nodes, because the head
+  // of the chain and the rank after it share the children.
   const int inside = std::max(1, request.ranks_per_server);
-  const int chain = inside > 1 ? 2 : 0;
-  return std::int64_t{request.channels} * (double_tree_blocks(n / inside) + chain);
+  const std::int64_t across = double_tree_blocks(n / inside);
+  return request.channels * (inside > 1 ? std::min<std::int64_t>(across, 4) + 2 : across);
 }
 
 }  // namespace

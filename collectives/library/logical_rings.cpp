@@ -263,10 +263,57 @@ class Crossings {
   std::vector<double> load_s_;  // seconds per byte
 };
 
+/// GPUs of a node by which rings cross the network, one per NIC. NCCL lets a ring enter and leave a
+/// node at the GPUs that are nearest to NICs (src/graph/search.cc, typeInter), so all rings that
+/// cross by a NIC share a GPU, and the proxy of its rank. Where all GPUs share a NIC, the ends of
+/// the first ring are the gateways.
+class Gateways {
+ public:
+  Gateways(const Fabric& fabric, int each) : fabric_(fabric), each_(each) {
+    std::set<NodeId> nics;
+    for (int rank = 0; rank < each; ++rank) nics.insert(nic_of(rank, 0));
+    one_nic_ = nics.size() == 1;
+  }
+
+  /// True if the ring enters and leaves the node at gateways, or by NICs that have none yet.
+  [[nodiscard]] bool allow(const std::vector<int>& order, int channel) const {
+    const NodeId in = nic_of(order.front(), channel);
+    const NodeId out = nic_of(order.back(), channel);
+    if (in == out && !one_nic_) return false;
+    return is_free_or_of(in, order.front()) && is_free_or_of(out, order.back());
+  }
+  /// Makes the ring's ends the gateways of their NICs, unless these have some.
+  void take(const std::vector<int>& order, int channel) {
+    std::map<NodeId, std::set<int>> fresh;
+    for (const int rank : {order.front(), order.back()}) fresh[nic_of(rank, channel)].insert(rank);
+    of_nic_.merge(fresh);
+  }
+
+ private:
+  [[nodiscard]] bool is_free_or_of(NodeId nic, int rank) const {
+    const auto known = of_nic_.find(nic);
+    return known == of_nic_.end() || known->second.contains(rank);
+  }
+  /// First node of the rank's route to the next node that sends into the network.
+  [[nodiscard]] NodeId nic_of(int rank, int channel) const {
+    for (const LinkId id : fabric_.route(rank, each_ + rank, channel)) {
+      const Link& link = fabric_.links()[at(id)];
+      if (link.kind == LinkKind::Network) return link.source;
+    }
+    return fabric_.gpu(rank);
+  }
+
+  const Fabric& fabric_;
+  int each_;
+  bool one_nic_ = false;  // all GPUs share a NIC
+  std::map<NodeId, std::set<int>> of_nic_;
+};
+
 /// Rings through node after node. Inside a node, they follow the cycles of direct links between the
 /// GPUs. Without such cycles, there is one ring for each rank of a node; ring j visits the ranks j,
 /// j + 1, … j - 1. The place where a cycle is cut open decides by which NICs its ring crosses: each
-/// channel takes the cut whose crossing meets the smallest traffic of the channels before it.
+/// channel takes the cut whose crossing meets the smallest traffic of the channels before it, at
+/// the gateways of the NICs. Cycles that cannot be cut there are left out.
 std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each) {
   const int servers = fabric.ranks() / each;
   std::vector<std::vector<int>> cycles;
@@ -279,6 +326,7 @@ std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each)
   }
   std::vector<bool> cut(at(each), false);  // switched ranks at which a ring is cut
   Crossings crossings(fabric, each);
+  Gateways gateways(fabric, each);
   std::vector<std::vector<int>> rings;
   for (const std::vector<int>& cycle : cycles) {
     const int channel = static_cast<int>(rings.size());
@@ -290,6 +338,7 @@ std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each)
       if (best && each > kMostOrderedRings) break;
       std::vector<int> order = cycle;
       std::rotate(order.begin(), order.begin() + place, order.end());
+      if (!switched && !gateways.allow(order, channel)) continue;
       Passage passage = crossings.passage(std::move(order), channel);
       const auto cost = crossings.cost(passage, channel);
       if (best && cost >= best_cost) continue;
@@ -297,7 +346,9 @@ std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each)
       best_cost = cost;
       best_place = place;
     }
+    if (!best) continue;
     crossings.add(*best, channel);
+    gateways.take(best->order, channel);
     cut[at(best_place)] = true;
     std::vector<int>& ring = rings.emplace_back();
     for (int server = 0; server < servers; ++server) {

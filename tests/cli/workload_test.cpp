@@ -113,6 +113,15 @@ TEST_CASE("workload refuses tuners that no call needs", "[cli][workload]") {
     }
   }
   CHECK(contains(workload(folder, {"--tuner", "tp=nccl-default:9"}).err, "error: tuner: "));
+  write_file(folder / "job.yaml",
+             "ranks: 2\n"
+             "communicators:\n"
+             "  dp: {groups: [[0, 1]], tuner: rign/LL}\n"
+             "programs: [{ranks: 0..1, ops: [{allreduce: 1MiB, on: dp}]}]\n");
+  const Ended in_file = workload(folder, {});
+  CHECK(in_file.code == 2);
+  CHECK(contains(in_file.err, "job.yaml:3:33: unknown algorithm 'rign'"));
+  CHECK(workload(folder, {"--tuner", "dp=ring/LL"}).code == 0);
   write_file(folder / "job.yaml", "ranks: 1\nprograms: [{ranks: 0, ops: [{compute: 1ms}]}]\n");
   const Ended none = workload(folder, {"--tuner", "dp=ring"});
   CHECK(none.code == 2);

@@ -57,8 +57,11 @@ struct Communicator {
   /// Tuner ("nccl-default:2.18", "dispatch:FILE") or configuration ("ring/LL128/8") of its calls;
   /// empty: that of the job.
   std::string tuner{};
+  SourceLocation tuner_place{};  ///< place of `tuner` in the file of the job; no file: none
 
-  friend bool operator==(const Communicator&, const Communicator&) = default;
+  friend bool operator==(const Communicator& a, const Communicator& b) {
+    return a.name == b.name && a.tuner == b.tuner;
+  }
 };
 
 /// Operations of a rank, or of all ranks that do the same.

@@ -93,6 +93,7 @@ class JobReader {
       if (communicator.name != entry.key) continue;
       if (tuner != nullptr) {
         communicator.tuner = read_text(*tuner, find_option(job_communicator_options(), "tuner"));
+        communicator.tuner_place = tuner->location();
       }
       return;
     }

@@ -28,7 +28,12 @@ OptionSpec small_integer(const std::string& name, const std::string& description
 }
 
 OptionSpec payload(const std::string& name, const std::string& description) {
-  return {.name = name, .kind = OptionKind::Bytes, .description = description, .min = 1};
+  return {.name = name,
+          .kind = OptionKind::Bytes,
+          .description = description,
+          .min = 1,
+          // More than the memory of any GPU, and few enough tiles of any protocol.
+          .max = 0x1p44};
 }
 
 // The spellings of a collective that nccl-tests and people use.

@@ -71,9 +71,13 @@ void GroupViews::set_tuners(const JobGraph& job, JobTuners tuners) {
   if (tuners_.job.empty()) tuners_.job = default_job_tuner(*fabric_);
   names_.clear();
   choices_.clear();
+  places_.clear();
   for (const Communicator& communicator : job.communicators) {
     names_.push_back(communicator.name);
     const auto own = tuners_.communicator.find(communicator.name);
+    if (own == tuners_.communicator.end() && communicator.tuner_place.line > 0) {
+      places_.emplace(communicator.tuner, communicator.tuner_place);
+    }
     choices_.push_back(own != tuners_.communicator.end() ? own->second
                        : communicator.tuner.empty()      ? tuners_.job
                                                          : communicator.tuner);
@@ -130,6 +134,14 @@ GroupView& GroupViews::of(const std::vector<std::int32_t>& ranks) {
   return *view;
 }
 
+std::unique_ptr<const Tuner> GroupViews::made(const std::string& choice,
+                                              const TunerSite& site) const {
+  if (is_tuner(choice)) return make_tuner(choice, site);
+  std::unique_ptr<const Tuner> own;
+  if (tuners_.make) own = tuners_.make(choice, site);
+  return own ? std::move(own) : one_configuration(choice, model_);
+}
+
 const Tuner& GroupViews::tuner(GroupView& view, const std::string& choice) {
   std::unique_ptr<const Tuner>& known = view.tuners[choice];
   if (!known) {
@@ -137,12 +149,13 @@ const Tuner& GroupViews::tuner(GroupView& view, const std::string& choice) {
     site.fabric = view.fabric;
     site.cost_model = model_;
     site.where.file = "tuner";
-    if (is_tuner(choice)) {
-      known = make_tuner(choice, site);
-    } else if (tuners_.make) {
-      known = tuners_.make(choice, site);
+    try {
+      known = made(choice, site);
+    } catch (const UserError& error) {
+      const auto place = places_.find(choice);
+      if (place == places_.end()) throw;
+      throw UserError(place->second, error.what());
     }
-    if (!known) known = one_configuration(choice, model_);
     if (!is_tuner(choice) || brings_programs(choice)) {
       view.simulator->add_algorithms(known->algorithms());
     }

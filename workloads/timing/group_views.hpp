@@ -95,12 +95,15 @@ class GroupViews {
   [[nodiscard]] Config chosen(GroupView& view, std::int32_t communicator, const std::string& choice,
                               const Call& call);
   [[nodiscard]] const Tuner& tuner(GroupView& view, const std::string& choice);
+  [[nodiscard]] std::unique_ptr<const Tuner> made(const std::string& choice,
+                                                  const TunerSite& site) const;
 
   std::shared_ptr<const Fabric> fabric_;
   CostModel model_;
   JobTuners tuners_;
-  std::vector<std::string> names_;    ///< by communicator
-  std::vector<std::string> choices_;  ///< by communicator
+  std::vector<std::string> names_;                ///< by communicator
+  std::vector<std::string> choices_;              ///< by communicator
+  std::map<std::string, SourceLocation> places_;  ///< of choices that the job's file names
   std::vector<int> all_;
   std::map<std::vector<std::int32_t>, std::unique_ptr<GroupView>> views_;
   struct CallKey {

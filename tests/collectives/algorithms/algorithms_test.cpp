@@ -270,6 +270,34 @@ TEST_CASE("algorithms: the double tree is NCCL's", "[collectives][algorithms]") 
   }
 }
 
+TEST_CASE("algorithms: a tree crosses the network at the first two ranks of each node",
+          "[collectives][algorithms]") {
+  // NCCL's BALANCED_TREE: the head of a node's chain has the parent and the second child, the rank
+  // after it the first child.
+  auto request = request_for(CollectiveKind::AllReduce, 7 * 3, 1);
+  request.ranks_per_server = 3;
+  const auto program = compile(trace_algorithm("tree", request), request.compile);
+  std::map<int, std::set<int>> across;  // by rank: its peers in other nodes
+  for (int rank = 0; rank < 21; ++rank) {
+    for (const ThreadBlock& block : program.gpus[ix(rank)].thread_blocks) {
+      for (const int peer : {block.send_peer, block.recv_peer}) {
+        if (peer >= 0 && peer / 3 != rank / 3) across[rank].insert(peer);
+      }
+    }
+  }
+  std::map<int, std::set<int>> expected;
+  for (int node = 0; node < 7; ++node) {
+    const algorithms::TreeNeighbours own = algorithms::double_tree(0, 7, node);
+    const std::pair<int, int> children[] = {{own.children[0], 1}, {own.children[1], 0}};
+    for (const auto& [child, place] : children) {
+      if (child < 0) continue;
+      expected[3 * node + place].insert(3 * child);
+      expected[3 * child].insert(3 * node + place);
+    }
+  }
+  CHECK(across == expected);
+}
+
 TEST_CASE("algorithms: OpenMPI's trees are those drawn in its source",
           "[collectives][algorithms]") {
   using algorithms::parents_in;

@@ -120,6 +120,28 @@ TEST_CASE("logical rings: over nodes of linked GPUs, as many rings as NICs keep 
   }
 }
 
+TEST_CASE("logical rings: all rings cross the network at the same GPU of a NIC",
+          "[collectives][logical-rings]") {
+  // A Polaris node has 6 cycles of its 4 GPUs. Those that cannot be cut between the gateways of its
+  // two NICs are left out, because their proxies would share the messages otherwise.
+  for (const int servers : {5, 8}) {
+    FabricSpec spec;
+    spec.name = "polaris";
+    spec.servers = servers;
+    const Rings rings = logical_rings(*make_fabric(spec));
+    REQUIRE(rings.size() >= 2);
+    std::set<int> gateways;
+    for (const std::vector<int>& ring : rings) {
+      for (std::size_t place = 0; place < ring.size(); place += 4) {
+        gateways.insert({ring[place] % 4, ring[place + 3] % 4});
+      }
+    }
+    CHECK(gateways.size() == 2);
+    CHECK(std::set<int>{*gateways.begin() / 2, *gateways.rbegin() / 2} == std::set<int>{0, 1});
+    CHECK(rings[0][0] != rings[1][0]);
+  }
+}
+
 TEST_CASE("logical rings: on rails, every other node is crossed backwards",
           "[collectives][logical-rings]") {
   FabricSpec spec;

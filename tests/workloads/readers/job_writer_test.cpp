@@ -68,7 +68,7 @@ JobGraph random_job(Random& random) {
     for (std::int32_t i = 0; i < steps; ++i) {
       JobOp op;
       const double kind = shared.uniform();
-      const std::uint64_t bytes = 1 + (shared() >> shared.integer(1, 63));
+      const std::uint64_t bytes = 1 + (shared() >> shared.integer(21, 63));
       const auto collective =
           all_collectives()[at(shared.integer(0, std::ssize(all_collectives()) - 1))];
       const std::int64_t root = shared.integer(0, job.ranks - 1);

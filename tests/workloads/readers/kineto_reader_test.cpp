@@ -324,6 +324,15 @@ TEST_CASE("wrong events are refused with their numbers", "[workloads][readers][k
                  "event 2 ('" + std::string(kAllReduceKernel) +
                      "'): its \"In msg nelems\" is -1; expected 0 to 2^48"));
   CHECK(contains(second(changed("Out msg nelems", -8)), "its \"Out msg nelems\" is -8"));
+  CHECK(contains(second(changed("In msg nelems", "abc")),
+                 "its \"In msg nelems\" is 'abc'; expected a number of elements"));
+  CHECK(contains(second(changed("Process Group Ranks", "[0, x]")),
+                 "its \"Process Group Ranks\" is '[0, x]'; expected ranks like \"[0, 1]\""));
+  CHECK(second(changed("Process Group Ranks", "[0, ..., 1]")) == "(nothing thrown)");
+  Json late = kernel("n", 5, 1, 7);
+  late["dur"] = "abc";
+  CHECK(second(late) ==
+        "t.json: event 2 ('n'): its duration (dur) is 'abc'; expected microseconds");
   Json unsized = call("allreduce", 8, 8, 5, 1);
   unsized["args"].erase("In msg nelems");
   unsized["args"].erase("Out msg nelems");

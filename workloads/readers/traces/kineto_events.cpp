@@ -142,6 +142,8 @@ struct Event {
   std::optional<std::int64_t> wait_on_stream{};
   std::optional<std::int64_t> record_correlation{};
   KinetoCall call{};
+  /// First value that should be a number: "its duration (dur) is 'abc'; expected microseconds".
+  std::string malformed{};
 };
 
 // nlohmann's SAX interface; `depth_` counts the objects and arrays around the current value.
@@ -285,16 +287,24 @@ class Handler {
         return set(event_.name);
       case Key::Ts:
         event_.ts = value.ns;
-        return;
+        return note_malformed(value, value.ns, "time (ts)", "microseconds");
       case Key::Dur:
         event_.dur = value.ns;
-        return;
+        return note_malformed(value, value.ns, "duration (dur)", "microseconds");
       case Key::Tid:
         event_.tid = value.integer;
         return;
       default:
         return;
     }
+  }
+
+  // Keeps a text for the message that refuses the event, if it turns out to be one that is needed.
+  void note_malformed(const Scalar& value, const std::optional<std::int64_t>& read,
+                      std::string_view what, std::string_view expected) {
+    if (read || value.text == nullptr || !event_.malformed.empty()) return;
+    event_.malformed =
+        fmt::format("its {} is {}; expected {}", what, quoted(*value.text), expected);
   }
 
   void argument(const Scalar& value) {
@@ -311,7 +321,13 @@ class Handler {
         {Key::Source, &call.source},
         {Key::Destination, &call.destination}};
     for (const auto& [key, member] : numbers) {
-      if (key == inner_key_) *member = value.integer;
+      if (key != inner_key_) continue;
+      *member = value.integer;
+      if (key == Key::InElements || key == Key::OutElements) {
+        note_malformed(value, value.integer,
+                       key == Key::InElements ? "\"In msg nelems\"" : "\"Out msg nelems\"",
+                       "a number of elements");
+      }
     }
     if (value.text == nullptr) return;
     const std::pair<Key, std::string*> texts[] = {{Key::SyncKind, &event_.sync_kind},
@@ -358,6 +374,7 @@ class Handler {
     if (trace_.ops.size() >= kMostTraceOps) {
       refuse(fmt::format("the trace has more than {} operations on the GPU", kMostTraceOps));
     }
+    if (!event_.malformed.empty()) refuse(event_.malformed);
     if (!event_.ts || !event_.dur) refuse("it has no time (ts) or duration (dur)");
     if (*event_.dur < 0) refuse("its duration (dur) is negative");
     if (!event_.stream) event_.stream = event_.tid;

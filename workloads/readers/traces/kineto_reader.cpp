@@ -175,6 +175,11 @@ class KinetoRankBuilder {
   std::vector<std::int32_t> ranks_of(const KinetoOp& read, const KinetoCall& call) const {
     const auto world = static_cast<std::int64_t>(build_.world.size());
     auto listed = parse_rank_list(call.ranks);
+    // PyTorch shortens long lists ("[0, 1, 2, ..., 62, 63]").
+    if (!listed && !call.ranks.empty() && call.ranks.find("...") == std::string::npos) {
+      refuse(read, fmt::format("its \"Process Group Ranks\" is {}; expected ranks like \"[0, 1]\"",
+                               quoted(call.ranks)));
+    }
     if (!listed || listed->empty()) {
       const auto known =
           std::find_if(trace_.groups.begin(), trace_.groups.end(),
