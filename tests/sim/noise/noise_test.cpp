@@ -162,7 +162,7 @@ TEST_CASE("engines agree under noise: both see the same draws", "[sim][noise][th
     }
   }
   INFO(compared << " dates, worst difference " << worst);
-  CHECK(compared > static_cast<std::size_t>(sample.scaled(100'000)));
+  CHECK(compared > static_cast<std::size_t>(sample.scaled(kSanitized ? 50'000 : 100'000)));
 }
 
 TEST_CASE("unfolding changes nothing but the number of nodes", "[sim][noise]") {
