@@ -7,6 +7,7 @@
 #include "agents/training/train_config.hpp"
 #include "support/catch.hpp"
 #include "support/doc_page.hpp"
+#include "support/sanitized.hpp"
 
 namespace cclgym {
 namespace {
@@ -55,6 +56,9 @@ TEST_CASE("The shipped training files are read", "[agents][docs]") {
     const std::string name = entry.path().stem().string();
     if (entry.path().extension() != ".yaml" || !name.starts_with("train-")) continue;
     found.insert(name);
+    // These two take two thirds of the time. Two others have environments of the same kinds:
+    // train-transfer and train-two-machines-synthesis.
+    if (test::kSanitized && (name == "train-zero-shot" || name == "train-dgx1-synthesis")) continue;
     INFO(name);
     const TrainConfig config = load_train_config(entry.path().string());
     CHECK(config.name == name);

@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "collectives/memory_layout.hpp"
+#include "support/index.hpp"
 
 namespace cclgym::test {
 
 namespace {
 
 using Number = std::uint64_t;
-
-std::size_t ix(int index) { return static_cast<std::size_t>(index); }
 
 Number mixed(Number a, Number b) {
   Number hash = (a ^ (b >> 32U)) * 0x9e3779b97f4a7c15U + b;

@@ -11,13 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "support/index.hpp"
 #include "support/shipped_algorithms.hpp"
 
 namespace cclgym::test {
 
 namespace {
-
-std::size_t ix(int index) { return static_cast<std::size_t>(index); }
 
 class Dice {
  public:

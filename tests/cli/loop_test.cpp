@@ -7,13 +7,13 @@
 namespace cclgym::test {
 namespace {
 
-const std::string kMeasured = CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop";
+const std::string kMeasuredLoops = CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop";
 const std::string kLoopFile = CCLGYM_SOURCE_DIR "/experiments/loop-netlab.yaml";
 
 TEST_CASE("loop --show prints the figures of docs/closed-loop.md, and writes pages if asked to",
           "[cli][loop]") {
   const TemporaryFolder folder;
-  const Ended shown = run_program({"loop", "--show", kMeasured}, folder.path());
+  const Ended shown = run_program({"loop", "--show", kMeasuredLoops}, folder.path());
   INFO(shown.err);
   CHECK(shown.code == 0);
   CHECK(contains(shown.out, "900 s, 51167 calls"));
@@ -22,9 +22,9 @@ TEST_CASE("loop --show prints the figures of docs/closed-loop.md, and writes pag
   CHECK(contains(shown.out, "0.990 (0.984 .. 0.996)  0.998 (0.995 .. 1.001)"));
   CHECK(contains(shown.out, "agent: 12792 calls, 682 changes of tables, 0 dropped"));
 
-  const std::vector<std::string> write{"loop", "--show", kMeasured, "--out", "o"};
+  const std::vector<std::string> write{"loop", "--show", kMeasuredLoops, "--out", "o"};
   CHECK(run_program(write, folder.path()).code == 0);
-  CHECK(read_file(folder / "o/calls.csv") == read_file(kMeasured + "/calls.csv"));
+  CHECK(read_file(folder / "o/calls.csv") == read_file(kMeasuredLoops + "/calls.csv"));
   CHECK(run_program(write, folder.path()).code == 0);
   CHECK(contains(read_file(folder / "o/loop.html"), "netlab-loop"));
   write_file(folder / "o/events.csv", "mine\n");
@@ -37,7 +37,7 @@ TEST_CASE("loop --show prints the figures of docs/closed-loop.md, and writes pag
 TEST_CASE("loop --show prints what a trained policy did, and its page has both loops",
           "[cli][loop]") {
   const TemporaryFolder folder;
-  const std::string measured = kMeasured + "-2";
+  const std::string measured = kMeasuredLoops + "-2";
   const Ended shown = run_program({"loop", "--show", measured, "--out", "o"}, folder.path());
   INFO(shown.err);
   CHECK(shown.code == 0);
@@ -78,7 +78,7 @@ TEST_CASE("loop refuses options that do not fit, and files that are not its own"
   };
   refused({}, "missing FILE");
   refused({kLoopFile}, "--out: is missing");
-  refused({kLoopFile, "--show", kMeasured},
+  refused({kLoopFile, "--show", kMeasuredLoops},
           "--show: shows an earlier loop, on which FILE has no effect");
   refused({"--show", "nowhere"}, "nowhere");
   refused({"gone.yaml", "-o", "o"}, "'gone.yaml' does not exist");

@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-std::size_t lines_of(const std::string& path) {
+std::size_t file_lines(const std::string& path) {
   const std::string text = read_file(path);
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
@@ -44,7 +44,7 @@ TEST_CASE("run writes results, report, timeline and experiment, and prints their
       ended.out.ends_with("\nresults   results/bad/results.csv\nreport    "
                           "results/bad/report.html\ntimeline  " +
                           timeline + "\n"));
-  CHECK(lines_of(folder / "results/bad/results.csv") == 5);
+  CHECK(file_lines(folder / "results/bad/results.csv") == 5);
   CHECK(read_file(folder / "results/bad/report.html").find("</html>") != std::string::npos);
   CHECK(read_file(folder / timeline).find("traceEvents") != std::string::npos);
   CHECK(run_program({"report", "results/bad"}, folder.path()).code == 0);
@@ -238,7 +238,7 @@ TEST_CASE("an interrupt prints the progress of the run; the same command resumes
                                       "2",   "--quiet"};
   const std::string results = folder / "out/results.csv";
   const pid_t program = start_program(args, folder / "err");
-  while (!std::filesystem::exists(results) || lines_of(results) < 12) {
+  while (!std::filesystem::exists(results) || file_lines(results) < 12) {
     REQUIRE(::waitpid(program, nullptr, WNOHANG) == 0);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -267,7 +267,7 @@ TEST_CASE("an interrupt prints the progress of the run; the same command resumes
   CHECK(said > 0);
   CHECK(said <= kept);
   CHECK(kept < 288);
-  CHECK(lines_of(results) == 289);
+  CHECK(file_lines(results) == 289);
 }
 
 TEST_CASE("killed 25 times at random moments, one job: the same bytes", "[cli][run]") {

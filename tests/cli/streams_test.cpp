@@ -97,7 +97,7 @@ const std::map<std::string, WorkingCall>& working_calls() {
   return calls;
 }
 
-const char* const kEnvironment =
+const char* const kSmallEnvironment =
     "{fabric: {name: ethernet, servers: 2, gpus_per_server: 2}, actions: openmpi, oracle: true,\n"
     " workload: {name: sweep, collectives: [allreduce], sizes: 64B..128B x2}}\n";
 
@@ -110,13 +110,13 @@ void prepare(const TemporaryFolder& folder) {
   write_file(folder / "m.csv",
              "system,ranks,nodes,collective,size_bytes,time_us_median\nlab,8,1,all_reduce,1024,30\n"
              "lab,8,1,all_reduce,65536,40\nlab,8,1,all_reduce,1048576,90\n");
-  write_file(folder / "environment.yaml", kEnvironment);
+  write_file(folder / "environment.yaml", kSmallEnvironment);
   write_file(folder / "job.yaml",
              "ranks: 2\ncommunicators: {dp: {groups: [[0, 1]]}}\nprograms:\n  - ranks: 0..1\n"
              "    ops: [{compute: 1ms}, {allreduce: 1MiB, on: dp}]\n");
   write_file(folder / "t.yaml",
-             std::string("name: t\ntrain:\n  - options: ") + kEnvironment +
-                 "evaluate:\n  - label: all\n    options: " + kEnvironment +
+             std::string("name: t\ntrain:\n  - options: ") + kSmallEnvironment +
+                 "evaluate:\n  - label: all\n    options: " + kSmallEnvironment +
                  "agent: {encoder: [8], lstm: 4, head: 6, value: 4}\nwarm_start: {iterations: 1}\n"
                  "ppo: {iterations: 1, environments: 4, steps: 16, sequence: 8}\nseeds: [1]\n");
   const auto done = [&](const std::vector<std::string>& args) {
@@ -135,7 +135,7 @@ void prepare(const TemporaryFolder& folder) {
 }
 
 // Names and contents of all files of a folder.
-std::map<std::string, std::string> files_of(const std::string& folder) {
+std::map<std::string, std::string> files_below(const std::string& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
@@ -168,7 +168,7 @@ void check_call(const WorkingCall& call, const std::string& prepared, int code) 
     const std::string work = prepared + "-work";
     fs::copy(prepared, work, fs::copy_options::recursive);
     const Ended ended = run_with_streams(call.args, work, streams);
-    files = files_of(work);
+    files = files_below(work);
     fs::remove_all(work);
     return ended;
   };

@@ -15,7 +15,7 @@ namespace {
 const std::string kRoot = CCLGYM_SOURCE_DIR;
 const std::string kSynthesisPage = kRoot + "/docs/synthesis.md";
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
@@ -67,7 +67,7 @@ std::string run_block(const std::vector<std::string>& block, const std::string& 
 // The lines of an output as the page shows them: without blanks at their ends, and cut after as
 // many lines as the page has if it ends with "…".
 std::vector<std::string> shown(const std::string& out, const std::vector<std::string>& block) {
-  std::vector<std::string> lines = lines_of(out);
+  std::vector<std::string> lines = split_lines(out);
   for (std::string& line : lines) line.erase(line.find_last_not_of(' ') + 1);
   if (!block.empty() && block.back() == "…" && lines.size() >= block.size()) {
     lines.resize(block.size() - 1);
@@ -81,7 +81,7 @@ std::vector<std::string> shown(const std::string& out, const std::vector<std::st
 TEST_CASE("the commands of docs/synthesis.md have the outputs that the page shows",
           "[cli][synthesis]") {
   const TemporaryFolder folder;
-  const std::vector<std::string> page = lines_of(read_file(kSynthesisPage));
+  const std::vector<std::string> page = split_lines(read_file(kSynthesisPage));
   std::string expected;
   std::string out;
   int commands = 0;
@@ -106,7 +106,7 @@ TEST_CASE("the commands of docs/synthesis.md have the outputs that the page show
   CHECK(outputs >= 6);
   if (std::getenv("CCLGYM_UPDATE_DOCS") != nullptr) write_file(kSynthesisPage, expected);
   INFO("this test writes " << kSynthesisPage << " if CCLGYM_UPDATE_DOCS=1");
-  CHECK(lines_of(read_file(kSynthesisPage)) == lines_of(expected));
+  CHECK(split_lines(read_file(kSynthesisPage)) == split_lines(expected));
 }
 
 }  // namespace cclgym::test

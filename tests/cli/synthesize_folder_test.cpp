@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using Files = std::map<std::string, std::string>;
 
 // Texts of all files below a folder but synthesis.txt, whose lines are in the order of the answers.
-Files files_of(const std::string& folder) {
+Files file_texts(const std::string& folder) {
   Files files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string name = fs::relative(entry.path(), folder).string();
@@ -96,14 +96,14 @@ TEST_CASE("synthesize continues after a time limit, and ends with the files of o
   const Ended last = run_program(exchange_into("parts"), folder.path());
   INFO(last.err);
   CHECK(last.code == 0);
-  CHECK(files_of(folder / "parts") == files_of(folder / "whole"));
+  CHECK(file_texts(folder / "parts") == file_texts(folder / "whole"));
 
   // A further run searches for nothing, and keeps the refutations that are proven.
   const Ended again = run_program(exchange_into("parts"), folder.path());
   CHECK(again.code == 0);
   CHECK(contains(again.err, "continuing: "));
   CHECK(again.out == last.out);
-  CHECK(files_of(folder / "parts") == files_of(folder / "whole"));
+  CHECK(file_texts(folder / "parts") == file_texts(folder / "whole"));
 }
 
 TEST_CASE(
@@ -127,10 +127,10 @@ TEST_CASE(
   INFO(ended.err);
   CHECK(ended.code == 0);
   CHECK(fs::exists(out + "/report.html"));
-  Files files = files_of(out);
+  Files files = file_texts(out);
   CHECK(files.extract("programs/mine.xml").mapped() == "<algo/>");
   REQUIRE(run_program(exchange_into(folder / "fresh")).code == 0);
-  CHECK(files == files_of(folder / "fresh"));
+  CHECK(files == file_texts(folder / "fresh"));
 }
 
 TEST_CASE("Ctrl-C during a search ends with exit code 130 and says how to go on",

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "collectives/buffers.hpp"
 #include "collectives/compiler/compile.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
@@ -11,10 +12,6 @@
 using namespace cclgym;
 
 namespace {
-
-constexpr Buffer kIn = Buffer::Input;
-constexpr Buffer kOut = Buffer::Output;
-constexpr Buffer kScratch = Buffer::Scratch;
 
 /// The message of the UserError that `body` throws.
 std::string error_of(const Contract& contract, const std::function<void(ProgramBuilder&)>& body) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "core/hash.hpp"
+#include "support/sanitized.hpp"
 
 namespace cclgym::test {
 
@@ -16,8 +17,8 @@ inline bool thorough() { return std::getenv("CCLGYM_THOROUGH") != nullptr; }
 /// A sample of the combinations of a loop, which is the same in every run.
 class Sample {
  public:
-  /// Takes about one of `share` combinations; all if thorough().
-  explicit Sample(std::uint64_t share) : share_(thorough() ? 1 : share) {}
+  /// Takes about one of `share` combinations, a third of these with a sanitizer; all if thorough().
+  explicit Sample(std::uint64_t share) : share_(thorough() ? 1 : kSanitized ? 3 * share : share) {}
 
   /// True if the loop's next combination is not in the sample.
   bool skips() { return splitmix64_finaliser(++count_) % share_ != 0; }

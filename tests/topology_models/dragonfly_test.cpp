@@ -81,10 +81,6 @@ std::vector<NodeId> switches_of(const Fabric& fabric, const std::vector<LinkId>&
   return result;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 }  // namespace
 
 TEST_CASE("dragonfly: links between groups are dealt to the switches evenly",

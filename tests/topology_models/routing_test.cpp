@@ -14,10 +14,6 @@ const Link& link_at(const Fabric& fabric, LinkId id) {
   return fabric.links()[static_cast<std::size_t>(id)];
 }
 
-const Node& node_at(const Fabric& fabric, NodeId id) {
-  return fabric.nodes()[static_cast<std::size_t>(id)];
-}
-
 // Names of the vertices on a route, including its ends; fails if the links do not form a path.
 std::vector<std::string> nodes_on(const Fabric& fabric, int source, int target, int channel) {
   NodeId at = fabric.gpu(source);
@@ -76,10 +72,6 @@ class AllBestPaths {
   std::vector<LinkId> path_;
   Rank best_;
 };
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 }  // namespace
 

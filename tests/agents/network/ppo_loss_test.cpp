@@ -109,7 +109,7 @@ void check_gradient(const PolicyWeights& weights, const PolicyGradient& gradient
 }
 
 // A single call with its objective and the factor of d ln p(chosen) in the gradient of the loss.
-struct Case {
+struct ClippedCase {
   double ratio;
   double advantage;
   double objective;
@@ -118,7 +118,7 @@ struct Case {
 };
 // Equation 7 with clip 0.2: the min of ratio x advantage and clamp(ratio, 0.8, 1.2) x advantage.
 // Where the second is smaller, the gradient is zero.
-const std::vector<Case> kCases{
+const std::vector<ClippedCase> kClippedCases{
     {.ratio = 1.5, .advantage = 1, .objective = 1.2, .factor = 0, .clipped = 1},
     {.ratio = 1.5, .advantage = -1, .objective = -1.5, .factor = 1.5, .clipped = 1},
     {.ratio = 0.5, .advantage = 1, .objective = 0.5, .factor = -0.5, .clipped = 1},
@@ -131,7 +131,7 @@ const std::vector<Case> kCases{
 TEST_CASE("PPO's objective and its gradient on single calls, by hand", "[agents][ppo-loss]") {
   SKIP_UNLESS(training_available(), test::kNeedsTorch);
   const PolicyWeights weights = two_levels();
-  for (const Case& one : kCases) {
+  for (const ClippedCase& one : kClippedCases) {
     for (const std::size_t level : {0U, 1U}) {
       INFO("ratio " << one.ratio << ", advantage " << one.advantage << ", level " << level);
       const SequenceBatch batch =
@@ -155,12 +155,13 @@ TEST_CASE("A batch's loss is the mean of its calls', and a wider clip lets more 
   std::vector<Row> rows;
   double objective = 0;
   Expected expected;
-  for (std::size_t i = 0; i < kCases.size(); ++i) {
-    rows.push_back({.level = i % 2, .ratio = kCases[i].ratio, .advantage = kCases[i].advantage});
-    const double share = 1.0 / static_cast<double>(kCases.size());
-    objective += share * kCases[i].objective;
+  for (std::size_t i = 0; i < kClippedCases.size(); ++i) {
+    rows.push_back(
+        {.level = i % 2, .ratio = kClippedCases[i].ratio, .advantage = kClippedCases[i].advantage});
+    const double share = 1.0 / static_cast<double>(kClippedCases.size());
+    objective += share * kClippedCases[i].objective;
     for (const std::size_t k : {0U, 1U}) {
-      expected.logits[k] += share * kCases[i].factor * slope(i % 2, k);
+      expected.logits[k] += share * kClippedCases[i].factor * slope(i % 2, k);
     }
   }
   const PolicyGradient all =

@@ -13,7 +13,7 @@
 namespace cclgym {
 namespace {
 
-std::string fault_of(const std::string& text) {
+std::string config_fault(const std::string& text) {
   try {
     (void)read_train_config(text, "t.yaml");
   } catch (const UserError& error) {
@@ -53,11 +53,11 @@ TEST_CASE("A variant changes only the keys that it names", "[agents][train-confi
   CHECK(changed.seeds == std::vector<std::uint64_t>{1, 2});
   CHECK(changed.ppo.iterations == plain.ppo.iterations);
   CHECK(changed.hash() != plain.hash());
-  CHECK(fault_of(text + "variant: memorless\n").find("'memoryless'") != std::string::npos);
-  CHECK(fault_of(text + "variant: memorless\n").starts_with("t.yaml:7:10: "));
-  CHECK(fault_of(kGood + "variant: any\n").find("no variants") != std::string::npos);
-  CHECK(fault_of(kGood + "variants: {a: {name: x}}\n").starts_with("t.yaml:3:16: "));
-  CHECK(fault_of(text + "variant: short\nppo: {clip: 2}\n").starts_with("t.yaml:8:13: "));
+  CHECK(config_fault(text + "variant: memorless\n").find("'memoryless'") != std::string::npos);
+  CHECK(config_fault(text + "variant: memorless\n").starts_with("t.yaml:7:10: "));
+  CHECK(config_fault(kGood + "variant: any\n").find("no variants") != std::string::npos);
+  CHECK(config_fault(kGood + "variants: {a: {name: x}}\n").starts_with("t.yaml:3:16: "));
+  CHECK(config_fault(text + "variant: short\nppo: {clip: 2}\n").starts_with("t.yaml:8:13: "));
 }
 
 TEST_CASE("Choices of the command line are part of the training's text", "[agents][train-config]") {
@@ -135,30 +135,31 @@ TEST_CASE("A program must run in some environment of a training", "[agents][trai
 
 TEST_CASE("Mistakes in a training file are reported with their location",
           "[agents][train-config]") {
-  CHECK(fault_of("name: t\n").find("train") != std::string::npos);
-  CHECK(fault_of(kGood + "pppo: {}\n").starts_with("t.yaml:3:1: "));
-  CHECK(fault_of(kGood + "ppo: {clip: 2}\n").starts_with("t.yaml:3:13: "));
-  CHECK(fault_of(kGood + "ppo: {steps: 30, sequence: 16}\n").starts_with("t.yaml:3:28: "));
-  CHECK(fault_of(kGood + "ppo: {environments: 1, steps: 16, minibatches: 9}\n")
+  CHECK(config_fault("name: t\n").find("train") != std::string::npos);
+  CHECK(config_fault(kGood + "pppo: {}\n").starts_with("t.yaml:3:1: "));
+  CHECK(config_fault(kGood + "ppo: {clip: 2}\n").starts_with("t.yaml:3:13: "));
+  CHECK(config_fault(kGood + "ppo: {steps: 30, sequence: 16}\n").starts_with("t.yaml:3:28: "));
+  CHECK(config_fault(kGood + "ppo: {environments: 1, steps: 16, minibatches: 9}\n")
             .starts_with("t.yaml:3:48: "));
-  CHECK(fault_of(kGood + "agent: {lstm: -1}\n").starts_with("t.yaml:3:15: "));
-  CHECK(fault_of(kGood + "warm_start: {expert: smv}\n").starts_with("t.yaml:3:22: "));
-  CHECK(fault_of(kGood + "warm_start: {iterations: 5}\n")
+  CHECK(config_fault(kGood + "agent: {lstm: -1}\n").starts_with("t.yaml:3:15: "));
+  CHECK(config_fault(kGood + "warm_start: {expert: smv}\n").starts_with("t.yaml:3:22: "));
+  CHECK(config_fault(kGood + "warm_start: {iterations: 5}\n")
             .find("needs an environment with an "
                   "oracle") != std::string::npos);
-  CHECK(fault_of("name: t\ntrain: [{environment: Counter-v0, from: 2},"
-                 " {environment: Counter-v0, until: 2}]\n")
+  CHECK(config_fault("name: t\ntrain: [{environment: Counter-v0, from: 2},"
+                     " {environment: Counter-v0, until: 2}]\n")
             .empty());
-  CHECK(fault_of("name: t\ntrain: [{environment: Counter-v0, from: 3},"
-                 " {environment: Counter-v0, until: 2}]\n") ==
+  CHECK(config_fault("name: t\ntrain: [{environment: Counter-v0, from: 3},"
+                     " {environment: Counter-v0, until: 2}]\n") ==
         "t.yaml:2:8: iteration 2 has no environment to train in");
   // A rollout may have more sequences than an int holds.
-  CHECK(fault_of(kGood + "ppo: {environments: 1000000, steps: 1000000, sequence: 1}\n").empty());
-  CHECK(fault_of("name: t\ntrain: [{environment: Conter-v0}]\n").find("Counter-v0") !=
+  CHECK(
+      config_fault(kGood + "ppo: {environments: 1000000, steps: 1000000, sequence: 1}\n").empty());
+  CHECK(config_fault("name: t\ntrain: [{environment: Conter-v0}]\n").find("Counter-v0") !=
         std::string::npos);
-  CHECK(fault_of("name: t\ntrain: [{environment: Counter-v0, from: 5}]\n")
+  CHECK(config_fault("name: t\ntrain: [{environment: Counter-v0, from: 5}]\n")
             .find("iteration 0 has no environment") != std::string::npos);
-  CHECK(fault_of("name: t\ntrain: [{environment: Counter-v0}, {options: {fabric: dgx1}}]\n")
+  CHECK(config_fault("name: t\ntrain: [{environment: Counter-v0}, {options: {fabric: dgx1}}]\n")
             .find("other observations or actions") != std::string::npos);
 }
 

@@ -14,7 +14,7 @@
 namespace cclgym {
 namespace {
 
-constexpr std::size_t kSizes = 4;
+constexpr std::size_t kSizeCount = 4;
 constexpr std::uint64_t kSettle = RetuningPolicy::kCallsToSettle;
 
 TrainingEnvironment four_sizes() {
@@ -73,22 +73,22 @@ TEST_CASE("Without a trigger, each class is decided once when the averages are f
   const Played kept =
       play(frozen, where, kCalls, [](std::size_t call) { return call < 50 ? 1 : 9; });
   CHECK(kept.decisions[kSettle - 1] == kSettle);
-  CHECK(kept.decisions.back() == kSettle + kSizes);
+  CHECK(kept.decisions.back() == kSettle + kSizeCount);
   CHECK(frozen.alarms() == 0);
-  for (std::size_t call = kSettle + kSizes; call < kCalls; ++call) {
-    CHECK(kept.actions[call] == kept.actions[call - kSizes]);
+  for (std::size_t call = kSettle + kSizeCount; call < kCalls; ++call) {
+    CHECK(kept.actions[call] == kept.actions[call - kSizeCount]);
   }
   // As long as the policy decides every call, it acts like the agent itself, since the LSTM has the
   // same inputs.
   LearnedPolicy agent(agent_of(where));
   const Played every = play(agent, where, kCalls, [](std::size_t) { return 1; });
-  for (std::size_t call = 0; call < kSettle + kSizes; ++call) {
+  for (std::size_t call = 0; call < kSettle + kSizeCount; ++call) {
     CHECK(kept.actions[call] == every.actions[call]);
   }
   CHECK(every.decisions.back() == kCalls);
   // A new episode is treated as a new cluster, so everything is decided again.
   CHECK(play(frozen, where, kCalls, [](std::size_t) { return 1; }).decisions.back() ==
-        2 * (kSettle + kSizes));
+        2 * (kSettle + kSizeCount));
 }
 
 TEST_CASE("After an alarm calls are decided again, then each class once",
@@ -99,17 +99,18 @@ TEST_CASE("After an alarm calls are decided again, then each class once",
   const Played played =
       play(policy, where, 200, [](std::size_t call) { return call < kChange ? 1.0 : 1.5; });
   CHECK(policy.alarms() == 1);
-  CHECK(played.decisions[kChange - 1] == kSettle + kSizes);
+  CHECK(played.decisions[kChange - 1] == kSettle + kSizeCount);
   // Two late calls raise the alarm (see trigger_test.cpp). Later decisions take the change into
   // account.
   const std::size_t alarm = kChange + 1;
-  CHECK(played.decisions[alarm] == kSettle + kSizes);
-  CHECK(played.decisions[alarm + kSettle] == 2 * kSettle + kSizes);
-  CHECK(played.decisions[alarm + kSettle + kSizes] == 2 * (kSettle + kSizes));
-  CHECK(played.decisions.back() == 2 * (kSettle + kSizes));
+  CHECK(played.decisions[alarm] == kSettle + kSizeCount);
+  CHECK(played.decisions[alarm + kSettle] == 2 * kSettle + kSizeCount);
+  CHECK(played.decisions[alarm + kSettle + kSizeCount] == 2 * (kSettle + kSizeCount));
+  CHECK(played.decisions.back() == 2 * (kSettle + kSizeCount));
   // Without a change, there is no alarm.
   RetuningPolicy calm(agent_of(where), some_trigger(), "pair");
-  CHECK(play(calm, where, 200, [](std::size_t) { return 1; }).decisions.back() == kSettle + kSizes);
+  CHECK(play(calm, where, 200, [](std::size_t) { return 1; }).decisions.back() ==
+        kSettle + kSizeCount);
 }
 
 TEST_CASE("Evaluations report how many calls were decided", "[agents][retuning-policy]") {
@@ -123,7 +124,7 @@ TEST_CASE("Evaluations report how many calls were decided", "[agents][retuning-p
   const auto runs =
       evaluate_policies(where.setup(), policies, {.calls = 50, .seeds = {1, 2}, .notice = {}});
   for (const PolicySummary& one : summarize_runs(runs)) {
-    const double expected = one.policy == "frozen" ? (kSettle + kSizes) / 50.0 : 1;
+    const double expected = one.policy == "frozen" ? (kSettle + kSizeCount) / 50.0 : 1;
     CHECK(one.decisions_per_call == Approx(expected));
   }
 }

@@ -26,7 +26,7 @@ LoopConfig config_of(const std::string& more) {
   return load_loop_config(file.path());
 }
 
-std::string refusal(const std::string& more) {
+std::string config_refusal(const std::string& more) {
   return thrown([&] { (void)config_of(more); });
 }
 
@@ -66,13 +66,13 @@ TEST_CASE("loop: the file is read with its defaults, and wrong values are refuse
   CHECK(config.calls[1].bytes == 2048);
   CHECK(config.prior.ends_with("/p.csv"));
   CHECK(config.start == "idle");
-  const std::string unknown = refusal("secnds: 1\n");
+  const std::string unknown = config_refusal("secnds: 1\n");
   CHECK(contains(unknown, "loop.yaml:5:1"));
   CHECK(contains(unknown, "seconds"));
-  CHECK(contains(refusal("events: [{at: 5, label: a}, {at: 4, label: b}]\n"), "at is 4 s"));
-  CHECK(contains(refusal("events: [{at: 5}]\n"), "label"));
-  CHECK(contains(refusal("hindsight: [{weight: 1}]\n"), "measured"));
-  CHECK(contains(refusal("compute: -1ms\n"), "compute"));
+  CHECK(contains(config_refusal("events: [{at: 5, label: a}, {at: 4, label: b}]\n"), "at is 4 s"));
+  CHECK(contains(config_refusal("events: [{at: 5}]\n"), "label"));
+  CHECK(contains(config_refusal("hindsight: [{weight: 1}]\n"), "measured"));
+  CHECK(contains(config_refusal("compute: -1ms\n"), "compute"));
 }
 
 TEST_CASE("loop: a learned trigger is read from its file, and sent to the ranks") {
@@ -90,10 +90,10 @@ TEST_CASE("loop: a learned trigger is read from its file, and sent to the ranks"
   CHECK(sent.at("threshold").get<double>() == config.trigger->threshold);
   CHECK(sent.at("confirm").get<std::uint32_t>() == config.trigger->confirm);
   CHECK(sent.at("pause").get<std::uint32_t>() == config.trigger->pause);
-  CHECK(contains(refusal("trigger: none.yaml\n"), "loop.yaml:5:10: there is no file"));
+  CHECK(contains(config_refusal("trigger: none.yaml\n"), "loop.yaml:5:10: there is no file"));
   const TemporaryFile cusum("- {fabric: a, noise: b, sigma: 1, drift: 1, limit: 4, threshold: 5}\n",
                             "trigger.yaml");
-  CHECK(contains(refusal("trigger: " + cusum.path() + "\n"), "form: lstm"));
+  CHECK(contains(config_refusal("trigger: " + cusum.path() + "\n"), "form: lstm"));
 }
 
 TEST_CASE("loop: the plan has the best of the sweeps, and all that comes near") {

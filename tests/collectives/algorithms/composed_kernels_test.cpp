@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collectives/algorithms/kernel_fixtures.hpp"
+#include "collectives/buffers.hpp"
 #include "collectives/compiler/compile.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/verifier/deadlock.hpp"
@@ -25,10 +26,6 @@ using namespace cclgym;
 using namespace cclgym::test;
 
 namespace {
-
-constexpr Buffer kIn = Buffer::Input;
-constexpr Buffer kOut = Buffer::Output;
-constexpr Buffer kScratch = Buffer::Scratch;
 
 using Chunks = std::set<std::pair<int, int>>;  ///< ranks and indices of the inputs in a sum
 

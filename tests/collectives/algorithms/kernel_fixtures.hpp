@@ -9,10 +9,9 @@
 #include "collectives/ir.hpp"
 #include "collectives/library/algorithm_library.hpp"
 #include "collectives/verifier/numeric_oracle.hpp"
+#include "support/index.hpp"
 
 namespace cclgym::test {
-
-inline std::size_t ix(int index) { return static_cast<std::size_t>(index); }
 
 /// A contract without requirements, for which the verifier only checks that every order gives the
 /// same result.

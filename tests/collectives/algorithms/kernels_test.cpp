@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/algorithms/kernel_fixtures.hpp"
+#include "collectives/buffers.hpp"
 #include "collectives/compiler/compile.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/verifier/deadlock.hpp"
@@ -23,11 +24,8 @@ using namespace cclgym::test;
 
 namespace {
 
-constexpr Buffer kIn = Buffer::Input;
-constexpr Buffer kOut = Buffer::Output;
-constexpr Buffer kScratch = Buffer::Scratch;
-
-ThreadBlockProgram make(const Contract& contract, std::vector<std::vector<ThreadBlock>> blocks) {
+ThreadBlockProgram program_of(const Contract& contract,
+                              std::vector<std::vector<ThreadBlock>> blocks) {
   ThreadBlockProgram program{.name = "test", .contract = contract, .channels = 1, .gpus = {}};
   for (int rank = 0; rank < contract.ranks(); ++rank) {
     program.gpus.push_back({contract.input_chunks(rank), contract.output_chunks(rank), 2,
@@ -36,8 +34,12 @@ ThreadBlockProgram make(const Contract& contract, std::vector<std::vector<Thread
   return program;
 }
 
-Instruction send(Buffer buffer, int index) { return {Opcode::Send, {buffer, index}, {}, 1, {}}; }
-Instruction recv(Buffer buffer, int index) { return {Opcode::Recv, {}, {buffer, index}, 1, {}}; }
+Instruction send_one(Buffer buffer, int index) {
+  return {Opcode::Send, {buffer, index}, {}, 1, {}};
+}
+Instruction recv_one(Buffer buffer, int index) {
+  return {Opcode::Recv, {}, {buffer, index}, 1, {}};
+}
 
 }  // namespace
 
@@ -146,11 +148,11 @@ TEST_CASE("kernels: a kernel boundary prevents a race", "[collectives][kernels]"
 TEST_CASE("kernels: a deadlock names the kernels that have begun", "[collectives][kernels]") {
   // In the first kernel each rank receives before it sends.
   const auto rank = [](int other) {
-    return std::vector<ThreadBlock>{{other, other, 0, {recv(kOut, 0), send(kIn, 0)}},
-                                    {other, -1, 0, {send(kIn, 0)}, 1},
-                                    {-1, other, 0, {recv(kOut, 0)}, 1}};
+    return std::vector<ThreadBlock>{{other, other, 0, {recv_one(kOut, 0), send_one(kIn, 0)}},
+                                    {other, -1, 0, {send_one(kIn, 0)}, 1},
+                                    {-1, other, 0, {recv_one(kOut, 0)}, 1}};
   };
-  const ThreadBlockProgram stuck = make(anything(2, 1, 1), {rank(1), rank(0)});
+  const ThreadBlockProgram stuck = program_of(anything(2, 1, 1), {rank(1), rank(0)});
   CHECK(verify(stuck).problems ==
         std::vector<std::string>{"deadlock: rank 0, thread block 0, step 0: recv from rank 1 on "
                                  "channel 0: waits for message 0, 0 were sent",
@@ -170,9 +172,9 @@ TEST_CASE("kernels: a deadlock names the kernels that have begun", "[collectives
 
 TEST_CASE("kernels: a message is sent and received in the same kernel", "[collectives][kernels]") {
   const auto program = [](int sent_in, int received_in) {
-    ThreadBlock sender{1, -1, 0, {send(kIn, 0)}, sent_in};
-    ThreadBlock receiver{-1, 0, 0, {recv(kOut, 0)}, received_in};
-    return make(anything(2, 1, 1), {{std::move(sender)}, {std::move(receiver)}});
+    ThreadBlock sender{1, -1, 0, {send_one(kIn, 0)}, sent_in};
+    ThreadBlock receiver{-1, 0, 0, {recv_one(kOut, 0)}, received_in};
+    return program_of(anything(2, 1, 1), {{std::move(sender)}, {std::move(receiver)}});
   };
   CHECK(verify(program(0, 0)).ok);
   CHECK(verify(program(1, 1)).ok);
@@ -181,7 +183,7 @@ TEST_CASE("kernels: a message is sent and received in the same kernel", "[collec
                                  "rank 0 on channel 0: unmatched, that rank has no sending thread "
                                  "block in kernel 1"});
   ThreadBlockProgram unmatched = program(1, 1);
-  unmatched.gpus[0].thread_blocks[0].steps.push_back(send(kIn, 0));
+  unmatched.gpus[0].thread_blocks[0].steps.push_back(send_one(kIn, 0));
   CHECK(verify(unmatched).problems ==
         std::vector<std::string>{"unmatched send: rank 0 sends 2 messages to rank 1 on channel 0 "
                                  "in kernel 1, 1 are received"});
@@ -192,7 +194,8 @@ TEST_CASE("kernels: a message is sent and received in the same kernel", "[collec
 
 TEST_CASE("kernels: form", "[collectives][kernels]") {
   const auto problems = [](ThreadBlock first, ThreadBlock second) {
-    return verify(make(anything(2, 1, 1), {{std::move(first), std::move(second)}, {}})).to_string();
+    return verify(program_of(anything(2, 1, 1), {{std::move(first), std::move(second)}, {}}))
+        .to_string();
   };
   const ThreadBlock nop{-1, -1, 0, {{}}, 1};
   CHECK(problems(nop, {-1, -1, 0, {}, 0}) ==

@@ -5,6 +5,8 @@
 #include <string>
 #include <tuple>
 
+#include "collectives/algorithms/kernel_fixtures.hpp"
+#include "collectives/buffers.hpp"
 #include "collectives/compiler/channels.hpp"
 #include "collectives/compiler/chunk_dag.hpp"
 #include "collectives/compiler/compile.hpp"
@@ -16,30 +18,15 @@
 #include "collectives/verifier/numeric_oracle.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "support/catch.hpp"
+#include "support/index.hpp"
 #include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
 
 namespace {
 
-constexpr Buffer kIn = Buffer::Input;
-constexpr Buffer kOut = Buffer::Output;
-constexpr Buffer kScratch = Buffer::Scratch;
-
-std::size_t ix(int index) { return static_cast<std::size_t>(index); }
-
-/// A collective without requirements, for programs that only exercise the compiler.
-Contract anything(int ranks, int input, int output) {
-  return Contract::custom("anything", ranks, std::vector<int>(ix(ranks), input),
-                          std::vector<int>(ix(ranks), output),
-                          [](int, int) { return std::nullopt; });
-}
-
-std::vector<Opcode> opcodes(const ThreadBlock& block) {
-  std::vector<Opcode> result;
-  for (const Instruction& step : block.steps) result.push_back(step.opcode);
-  return result;
-}
+using test::anything;
+using test::opcodes;
 
 /// If `parallel`, some operations are in parallel scopes and some on channels that the compiler
 /// chooses.

@@ -2,6 +2,7 @@
 // a program.
 #include <string>
 
+#include "collectives/buffers.hpp"
 #include "collectives/compiler/compile.hpp"
 #include "collectives/library/algorithm_library.hpp"
 #include "collectives/verifier/verify.hpp"
@@ -10,13 +11,6 @@
 #include "support/shipped_algorithms.hpp"
 
 namespace cclgym::test {
-
-namespace {
-
-constexpr Buffer kIn = Buffer::Input;
-constexpr Buffer kOut = Buffer::Output;
-
-}  // namespace
 
 TEST_CASE("directives: a scope of some instances moves their parts on their channels",
           "[collectives][compiler]") {

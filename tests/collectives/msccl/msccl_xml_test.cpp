@@ -12,7 +12,7 @@ using namespace cclgym;
 
 namespace {
 
-AlgorithmRequest request_for(CollectiveKind kind, int ranks, int channels, int per_server = 0) {
+AlgorithmRequest xml_request(CollectiveKind kind, int ranks, int channels, int per_server = 0) {
   AlgorithmRequest request;
   request.collective = kind;
   request.ranks = ranks;
@@ -84,7 +84,7 @@ TEST_CASE("msccl xml: every shipped program that the dialect supports survives a
       if (kind == CollectiveKind::Gather || kind == CollectiveKind::Scatter) continue;
       for (const int ranks : {2, 3, 8, 16}) {
         if (check_ranks(algorithm.name, ranks)) continue;
-        const auto request = request_for(kind, ranks, 2, ranks % 2 == 0 ? ranks / 2 : 0);
+        const auto request = xml_request(kind, ranks, 2, ranks % 2 == 0 ? ranks / 2 : 0);
         const auto program = build_algorithm(algorithm.name, request);
         if (program->kernels() > 1) continue;  // refused, see kernels_test.cpp
         if (program->uses_switches()) {
@@ -116,13 +116,13 @@ TEST_CASE("msccl xml: every shipped program that the dialect supports survives a
 }
 
 TEST_CASE("msccl xml: the written file", "[collectives][msccl-xml]") {
-  const std::string text = xml_of("ring", request_for(CollectiveKind::AllReduce, 2, 1));
+  const std::string text = xml_of("ring", xml_request(CollectiveKind::AllReduce, 2, 1));
   CHECK(
       text.starts_with("<algo name=\"ring\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"2\" "
                        "ngpus=\"2\" coll=\"allreduce\" inplace=\"1\">\n"
                        "  <gpu id=\"0\" i_chunks=\"2\" o_chunks=\"0\" s_chunks=\"0\">\n"));
   CHECK(text.find("type=\"rrcs\"") != std::string::npos);
-  const std::string azure = xml_of("ring", request_for(CollectiveKind::ReduceScatter, 3, 1),
+  const std::string azure = xml_of("ring", xml_request(CollectiveKind::ReduceScatter, 3, 1),
                                    {.dialect = XmlDialect::Azure});
   CHECK(azure.find("coll=\"reducescatter\" inplace=\"1\" outofplace=\"0\" minBytes=\"0\" "
                    "maxBytes=\"134217728\">") != std::string::npos);
@@ -148,7 +148,7 @@ TEST_CASE("msccl xml: extra dependencies become nops before the step", "[collect
 
 TEST_CASE("msccl xml: roots are recovered", "[collectives][msccl-xml]") {
   for (const auto kind : {CollectiveKind::Broadcast, CollectiveKind::Reduce}) {
-    auto request = request_for(kind, 5, 1);
+    auto request = xml_request(kind, 5, 1);
     request.root = 3;
     for (const char* name : {"tree", "naive"}) {
       const XmlProgram read = parse_msccl_xml(xml_of(name, request), "t.xml");
@@ -324,7 +324,7 @@ TEST_CASE("msccl xml: threads of a block, and ambiguous roots", "[collectives][m
   CHECK(export_error(read.program, {.dialect = XmlDialect::Azure, .threads = 256})
             .find("its executor has no nthreads") != std::string::npos);
   // A ring AllReduce also performs a Reduce, but its root cannot be determined.
-  const std::string ring = xml_of("ring", request_for(CollectiveKind::AllReduce, 3, 1));
+  const std::string ring = xml_of("ring", xml_request(CollectiveKind::AllReduce, 3, 1));
   CHECK_FALSE(parse_msccl_xml(ring, "t.xml").root_assumed);
   CHECK(parse_msccl_xml(changed(ring, "coll=\"allreduce\"", "coll=\"reduce\""), "t.xml")
             .root_assumed);
@@ -333,7 +333,7 @@ TEST_CASE("msccl xml: threads of a block, and ambiguous roots", "[collectives][m
 TEST_CASE("msccl xml: programs that executors cannot load are refused with the reason",
           "[collectives][msccl-xml]") {
   const auto ring = [](int ranks, int channels) {
-    return build_algorithm("ring", request_for(CollectiveKind::AllReduce, ranks, channels));
+    return build_algorithm("ring", xml_request(CollectiveKind::AllReduce, ranks, channels));
   };
   CHECK(export_error(*ring(2, 33)) ==
         "program 'ring' cannot be written as MSCCL XML (microsoft): 33 channels; at most 32");
@@ -343,20 +343,20 @@ TEST_CASE("msccl xml: programs that executors cannot load are refused with the r
         std::string::npos);
   // This is like msccl-tools' hier_allreduce_8x16 (34 channels).
   const auto wide =
-      build_algorithm("hierarchical", request_for(CollectiveKind::AllReduce, 128, 16, 8));
+      build_algorithm("hierarchical", xml_request(CollectiveKind::AllReduce, 128, 16, 8));
   CHECK(wide->channels == 33);
   CHECK(export_error(*wide).find("33 channels; at most 32") != std::string::npos);
   const auto halving =
-      build_algorithm("halving-doubling", request_for(CollectiveKind::AllReduce, 256, 1));
+      build_algorithm("halving-doubling", xml_request(CollectiveKind::AllReduce, 256, 1));
   CHECK(export_error(*halving).find("128 chunks in one step on rank 0; at most 71") !=
         std::string::npos);
-  const auto pairs = build_algorithm("naive", request_for(CollectiveKind::AllToAll, 40, 1));
+  const auto pairs = build_algorithm("naive", xml_request(CollectiveKind::AllToAll, 40, 1));
   CHECK(export_error(*pairs).find("39 peers on channel 0 of rank 0; at most 32") !=
         std::string::npos);
-  const auto next = build_algorithm("naive", request_for(CollectiveKind::AllToNext, 4, 1));
+  const auto next = build_algorithm("naive", xml_request(CollectiveKind::AllToNext, 4, 1));
   CHECK(export_error(*next, {.dialect = XmlDialect::Azure}).find("no custom collectives") !=
         std::string::npos);
-  const auto gather = build_algorithm("naive", request_for(CollectiveKind::Gather, 4, 1));
+  const auto gather = build_algorithm("naive", xml_request(CollectiveKind::Gather, 4, 1));
   CHECK(export_error(*gather).find("its executor has no gather") != std::string::npos);
   ThreadBlockProgram renamed = *ring(2, 1);
   renamed.name = std::string(64, 'x');

@@ -5,12 +5,11 @@
 #include <vector>
 
 #include "collectives/verifier/numeric_oracle.hpp"
+#include "support/index.hpp"
 
 namespace cclgym::test {
 
 namespace {
-
-std::size_t ix(int index) { return static_cast<std::size_t>(index); }
 
 int below(std::mt19937_64& random, int limit) {
   return static_cast<int>(random() % static_cast<std::uint64_t>(limit));

@@ -5,13 +5,13 @@
 #include <map>
 #include <tuple>
 
+#include "support/index.hpp"
+
 namespace cclgym::test {
 
 namespace {
 
-std::size_t ix(int index) { return static_cast<std::size_t>(index); }
-
-using Message = std::vector<std::uint64_t>;
+using Payload = std::vector<std::uint64_t>;
 using Connection = std::tuple<int, int, int>;  // source, target, channel
 
 struct Cursor {
@@ -98,27 +98,27 @@ class Run {
                        step.opcode != Opcode::Nop;
     return !waits || !messages_[incoming(cursor)].empty();
   }
-  Message load(const Cursor& cursor, const BufferSlice& slice, int count) {
-    Message data;
+  Payload load(const Cursor& cursor, const BufferSlice& slice, int count) {
+    Payload data;
     for (int k = 0; k < count; ++k) {
       data.push_back(memory_.at({cursor.rank, slice.buffer, slice.index + k}));
     }
     return data;
   }
-  void store(const Cursor& cursor, const BufferSlice& slice, const Message& data) {
+  void store(const Cursor& cursor, const BufferSlice& slice, const Payload& data) {
     for (int k = 0; k < std::ssize(data); ++k) {
       memory_.at({cursor.rank, slice.buffer, slice.index + k}) = data[ix(k)];
     }
   }
-  Message take(const Cursor& cursor, int count) {
+  Payload take(const Cursor& cursor, int count) {
     auto& queue = messages_[incoming(cursor)];
-    Message data = queue.front();
+    Payload data = queue.front();
     queue.pop_front();
     if (std::ssize(data) != count) wrong_ = true;
     data.resize(ix(count));
     return data;
   }
-  static Message add(Message a, const Message& b) {
+  static Payload add(Payload a, const Payload& b) {
     for (std::size_t k = 0; k < a.size(); ++k) a[k] += b[k];
     return a;
   }
@@ -145,7 +145,7 @@ class Run {
         store(cursor, step.target, add(take(cursor, count), load(cursor, step.source, count)));
         return;
       case Opcode::RecvCopySend: {
-        const Message data = take(cursor, count);
+        const Payload data = take(cursor, count);
         store(cursor, step.target, data);
         messages_[outgoing(cursor)].push_back(data);
         return;
@@ -155,7 +155,7 @@ class Run {
             add(take(cursor, count), load(cursor, step.source, count)));
         return;
       case Opcode::RecvReduceCopySend: {
-        const Message data = add(take(cursor, count), load(cursor, step.source, count));
+        const Payload data = add(take(cursor, count), load(cursor, step.source, count));
         store(cursor, step.target, data);
         messages_[outgoing(cursor)].push_back(data);
         return;
@@ -170,7 +170,7 @@ class Run {
   bool by_priority_;
   std::vector<Cursor> cursors_;
   std::vector<std::map<int, int>> unfinished_;  ///< by rank: number of unfinished blocks, by kernel
-  std::map<Connection, std::deque<Message>> messages_;
+  std::map<Connection, std::deque<Payload>> messages_;
   bool wrong_ = false;
 };
 

@@ -2,16 +2,13 @@
 
 #include <string>
 
+#include "collectives/buffers.hpp"
 #include "collectives/ir.hpp"
 #include "support/catch.hpp"
 
 using namespace cclgym;
 
 namespace {
-
-constexpr Buffer kIn = Buffer::Input;
-constexpr Buffer kOut = Buffer::Output;
-constexpr Buffer kScratch = Buffer::Scratch;
 
 Instruction send(Buffer buffer, int index, int count = 1, std::vector<StepRef> after = {}) {
   return {Opcode::Send, {buffer, index}, {}, count, std::move(after)};

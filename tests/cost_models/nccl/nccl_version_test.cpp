@@ -9,7 +9,7 @@ using namespace cclgym;
 
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string version_refusal(const std::string& text) {
   try {
     (void)parse_nccl_version(text);
   } catch (const UserError& error) {
@@ -43,16 +43,16 @@ TEST_CASE("releases that are not modelled name the nearest that is",
           "[cost_models][nccl-version]") {
   const std::string supported =
       " is not modelled; supported are 2.8.4 and 2.18 or newer (nearest: ";
-  CHECK(refusal("2.9.6") == "the default choice of NCCL 2.9.6" + supported + "2.8.4)");
-  CHECK(refusal("2.8.3") == "the default choice of NCCL 2.8.3" + supported + "2.8.4)");
-  CHECK(refusal("2.17") == "the default choice of NCCL 2.17" + supported + "2.18)");
-  CHECK(refusal("2.14") == "the default choice of NCCL 2.14" + supported + "2.18)");
-  CHECK(refusal("1.3.5") == "the default choice of NCCL 1.3.5" + supported + "2.8.4)");
-  CHECK(refusal("3.0") == "the default choice of NCCL 3.0" + supported + "2.30.7)");
+  CHECK(version_refusal("2.9.6") == "the default choice of NCCL 2.9.6" + supported + "2.8.4)");
+  CHECK(version_refusal("2.8.3") == "the default choice of NCCL 2.8.3" + supported + "2.8.4)");
+  CHECK(version_refusal("2.17") == "the default choice of NCCL 2.17" + supported + "2.18)");
+  CHECK(version_refusal("2.14") == "the default choice of NCCL 2.14" + supported + "2.18)");
+  CHECK(version_refusal("1.3.5") == "the default choice of NCCL 1.3.5" + supported + "2.8.4)");
+  CHECK(version_refusal("3.0") == "the default choice of NCCL 3.0" + supported + "2.30.7)");
   for (const std::string text : {"", "2", "2.", ".8", "2.8.4.1", "2.8.x", "v2.8", "2.18-", "2.18-x",
                                  "2.-8", "99999999999.1", "2 .8"}) {
     CAPTURE(text);
-    CHECK(refusal(text) ==
+    CHECK(version_refusal(text) ==
           quoted(text) + " is not a release of NCCL; expected one like 2.8.4, 2.18 or 2.21.5");
   }
 }

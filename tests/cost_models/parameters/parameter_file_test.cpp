@@ -20,7 +20,7 @@ protocols:
   Simple: {step_latency: 3us, efficiency: 1, thread_block_rate: 10 GB/s, reduce_rate: 6 GB/s}
 )";
 
-std::string error_of(const std::string& text) {
+std::string file_error(const std::string& text) {
   try {
     (void)read_cost_model(parse_yaml(text, "m.yaml"));
   } catch (const UserError& error) {
@@ -61,26 +61,26 @@ TEST_CASE("values are read plainly or with their source, others take defaults",
 
 TEST_CASE("errors name the place, what was found and what was expected",
           "[cost_models][parameter-file]") {
-  const std::string unknown = error_of(replaced("kernel_launch", "kernel_lunch"));
+  const std::string unknown = file_error(replaced("kernel_launch", "kernel_lunch"));
   CHECK(unknown.rfind("m.yaml:2:1: ", 0) == 0);
   CHECK(unknown.find("'kernel_launch'") != std::string::npos);
 
-  const std::string bare = error_of(replaced("100 GB/s", "100"));
+  const std::string bare = file_error(replaced("100 GB/s", "100"));
   CHECK(bare.rfind("m.yaml:3:18: ", 0) == 0);
   CHECK(bare.find("unit") != std::string::npos);
 
-  const std::string range = error_of(replaced("efficiency: 0.5", "efficiency: 1.5"));
+  const std::string range = file_error(replaced("efficiency: 0.5", "efficiency: 1.5"));
   CHECK(range.rfind("m.yaml:6:39: ", 0) == 0);
   CHECK(range.find("1.5") != std::string::npos);
 
-  const std::string protocol = error_of(replaced("LL128:", "LL64:"));
+  const std::string protocol = file_error(replaced("LL128:", "LL64:"));
   CHECK(protocol.rfind("m.yaml:7:3: ", 0) == 0);
   CHECK(protocol.find("LL128") != std::string::npos);
 
-  CHECK(error_of(kSmall + "max_thread_blocks: 1.5\n").rfind("m.yaml:9:20: ", 0) == 0);
-  CHECK(error_of(replaced("name: mine\n", "")).find("name") != std::string::npos);
-  CHECK(error_of(replaced("value: 5us", "valeu: 5us")).rfind("m.yaml:2:17: ", 0) == 0);
-  CHECK(error_of(replaced(", reduce_rate: 6 GB/s", "")).find("reduce_rate") != std::string::npos);
+  CHECK(file_error(kSmall + "max_thread_blocks: 1.5\n").rfind("m.yaml:9:20: ", 0) == 0);
+  CHECK(file_error(replaced("name: mine\n", "")).find("name") != std::string::npos);
+  CHECK(file_error(replaced("value: 5us", "valeu: 5us")).rfind("m.yaml:2:17: ", 0) == 0);
+  CHECK(file_error(replaced(", reduce_rate: 6 GB/s", "")).find("reduce_rate") != std::string::npos);
 }
 
 TEST_CASE("docs/cost-models.md holds the tables of the option records",

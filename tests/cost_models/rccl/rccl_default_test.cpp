@@ -19,7 +19,7 @@ std::shared_ptr<const Fabric> machine(const char* name, int nodes) {
   return make_fabric(spec);
 }
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kOneMiB = 1 << 20;
 
 }  // namespace
 
@@ -36,24 +36,24 @@ TEST_CASE("rccl: 256 nodes of Frontier use its eight rings twice, and tuning mod
   };
   // 255 of the 2,047 steps cross the network; the others pay for posting to it.
   const double ring = 2048.0 / 2047;
-  CHECK(time_us(Protocol::LL, 16 * kMiB) ==
-        Approx(12 + 1792 * 2.0 + 255 * 9.5 + 16 * kMiB / (252e3 * .2 * ring * .3)));
-  CHECK(time_us(Protocol::Simple, 16 * kMiB) ==
-        Approx(17 + 1792 * 6.0 + 255 * 19.8 + 16 * kMiB / (252e3 * ring * .4)));
-  const NcclChoice small = rccl_choice(comm, NcclCollective::AllGather, 16 * kMiB);
+  CHECK(time_us(Protocol::LL, 16 * kOneMiB) ==
+        Approx(12 + 1792 * 2.0 + 255 * 9.5 + 16 * kOneMiB / (252e3 * .2 * ring * .3)));
+  CHECK(time_us(Protocol::Simple, 16 * kOneMiB) ==
+        Approx(17 + 1792 * 6.0 + 255 * 19.8 + 16 * kOneMiB / (252e3 * ring * .4)));
+  const NcclChoice small = rccl_choice(comm, NcclCollective::AllGather, 16 * kOneMiB);
   CHECK(small.protocol == Protocol::LL);
   CHECK(small.channels == 4);  // 8 B a thread and rank: 16 MiB / (256 * 8 * 2048)
   CHECK(small.threads == 256);
-  const NcclChoice large = rccl_choice(comm, NcclCollective::AllGather, 1024 * kMiB);
+  const NcclChoice large = rccl_choice(comm, NcclCollective::AllGather, 1024 * kOneMiB);
   CHECK(large.protocol == Protocol::Simple);
   CHECK(large.channels == 16);
-  CHECK(large.chunk_bytes == 2 * kMiB);
+  CHECK(large.chunk_bytes == 2 * kOneMiB);
 }
 
 TEST_CASE("rccl: AllGather and ReduceScatter have rings alone, AllReduce has trees as well",
           "[cost-models][rccl]") {
   const RcclComm comm = rccl_comm_for(*machine("frontier", 64));
-  for (std::uint64_t bytes = 1024; bytes <= 1024 * kMiB; bytes *= 2) {
+  for (std::uint64_t bytes = 1024; bytes <= 1024 * kOneMiB; bytes *= 2) {
     for (const auto collective : {NcclCollective::AllGather, NcclCollective::ReduceScatter}) {
       CHECK(rccl_choice(comm, collective, bytes).algorithm == NcclAlgorithm::Ring);
       CHECK_FALSE(rccl_time_s(comm, collective, NcclAlgorithm::Tree, Protocol::Simple, bytes));

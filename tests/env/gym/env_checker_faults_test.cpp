@@ -80,7 +80,7 @@ struct Fault {
   int target = 1000;
 };
 
-const float kInfinity = std::numeric_limits<float>::infinity();
+const float kUnbounded = std::numeric_limits<float>::infinity();
 
 const std::vector<Fault>& faults() {
   static int calls = 0;  // global state, which no environment may depend on
@@ -106,7 +106,7 @@ const std::vector<Fault>& faults() {
        }},
       {"info infinite", "step: info 'steps' is infinite",
        [](Faulty& f) {
-         f.after = [](const StepBuffers& out) { out.info[1] = static_cast<double>(kInfinity); };
+         f.after = [](const StepBuffers& out) { out.info[1] = static_cast<double>(kUnbounded); };
        }},
       {"mask not written", "has bytes other than 0 and 1",
        [](Faulty& f) {

@@ -9,6 +9,7 @@
 #include "env/gym/wrappers/wrapper_registry.hpp"
 #include "env/registry.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 
 namespace cclgym {
 namespace {
@@ -60,6 +61,17 @@ std::vector<Subject> subjects() {
   return result;
 }
 
+// Single wrappers do not depend on the number of workers. Sanitizers find the same faults with
+// fewer.
+std::vector<std::size_t> workers_of(const Subject& subject) {
+  if (test::kSanitized) {
+    return subject.plain_or_all ? std::vector<std::size_t>{0, 1, 3, 8}
+                                : std::vector<std::size_t>{0, 3};
+  }
+  return subject.plain_or_all ? std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}
+                              : std::vector<std::size_t>{0, 3, 8};
+}
+
 TEST_CASE("EnvChecker: environments in all wrappers", "[env][env-checker]") {
   std::string covered;
   for (const Subject& subject : subjects()) {
@@ -79,10 +91,7 @@ TEST_CASE("EnvChecker: vector environments, sync and with 1..8 workers, in each 
     const EnvChecker checker(subject.maker, {.seed = 4, .steps = subject.steps / 2});
     for (const Autoreset autoreset :
          {Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled}) {
-      // Single wrappers do not depend on the number of workers, so 0, 3 and 8 workers are enough.
-      for (const std::size_t workers : subject.plain_or_all
-                                           ? std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}
-                                           : std::vector<std::size_t>{0, 3, 8}) {
+      for (const std::size_t workers : workers_of(subject)) {
         INFO(subject.name << ", " << to_string(autoreset) << ", workers " << workers);
         const std::size_t environments = workers <= 1 ? 3 : workers + 1;
         CHECK(joined(checker.check_vector(autoreset, workers, environments)) == "");

@@ -7,6 +7,7 @@
 #include "env/tuning/estimates/action_prior.hpp"
 #include "env/tuning/tuning_oracle.hpp"
 #include "env/tuning/tuning_testing.hpp"
+#include "support/sanitized.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -76,12 +77,13 @@ TEST_CASE("a chain's bytes follow each other once the call has several tiles", "
 }
 
 TEST_CASE("the advised action is near the best, without a simulation", "[env][estimate]") {
-  // Measured: 1.007, 1.010, 1.010 and 1.10. Without the chain's bytes, ndv4 has 1.39; without
+  // Measured: 1.007, 1.10, 1.010 and 1.010. Without the chain's bytes, ndv4 has 1.39; without
   // messages that wait in proxies, perlmutter has 1.21.
   CHECK(advised_over_best(*setup_of(sweep_on("ndv4"))) < 1.03);
+  CHECK(advised_over_best(*setup_of(sweep_on("{name: perlmutter, servers: 2}"))) < 1.15);
+  if (kSanitized) return;
   CHECK(advised_over_best(*setup_of(sweep_on("dgx1"))) < 1.03);
   CHECK(advised_over_best(*setup_of(sweep_on("{name: ndv4, servers: 2}"))) < 1.04);
-  CHECK(advised_over_best(*setup_of(sweep_on("{name: perlmutter, servers: 2}"))) < 1.15);
 }
 
 TEST_CASE("estimates of large machines are refused", "[env][estimate]") {

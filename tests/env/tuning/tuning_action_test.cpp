@@ -7,6 +7,7 @@
 
 #include "env/tuning/tuning_testing.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
+#include "support/sanitized.hpp"
 #include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
@@ -32,7 +33,7 @@ TEST_CASE("every legal action simulates", "[env][tuning-action]") {
     CallTimer timer(setup->site, std::size_t{0});
     TuningOracle oracle(setup->actions, timer);
     Random random(1);
-    for (int i = 0; i < 80; ++i) {
+    for (int i = 0; i < (kSanitized ? 20 : 80); ++i) {
       const Call call = random_call(random, setup->fabric.ranks, 18);
       const std::vector<std::int32_t> action =
           random_action(random, *setup->actions, call.collective);

@@ -22,7 +22,7 @@ std::vector<PublishedRow> read(const std::string& lines) {
 }
 
 // The error message for a line, from the first colon after the file's name.
-std::string refusal(const std::string& line) {
+std::string published_refusal(const std::string& line) {
   try {
     (void)read(line + "\n");
   } catch (const UserError& error) {
@@ -33,7 +33,7 @@ std::string refusal(const std::string& line) {
 }
 
 // Results of a tuner at 100 us, a ring and two all-pairs configurations, at 1 KiB, 2 KiB and 4 KiB.
-std::vector<ResultRow> sample_rows() {
+std::vector<ResultRow> simulated_rows() {
   std::vector<ResultRow> rows;
   for (const std::uint64_t bytes : {1024U, 2048U, 4096U}) {
     rows.push_back(row("ring", "Simple", 8, bytes, 100));
@@ -60,7 +60,7 @@ std::string sample_line(const std::string& sizes, const std::string& rest) {
 }
 
 std::vector<PublishedBlock> compare(const std::string& lines,
-                                    const std::vector<ResultRow>& rows = sample_rows()) {
+                                    const std::vector<ResultRow>& rows = simulated_rows()) {
   return compare_published(experiment_of(rows, false), rows, read(lines));
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("wrong published rows are refused with their line", "[experiments][pub
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string line = good;
     line.replace(line.find(from), from.size(), to);
-    return refusal(line);
+    return published_refusal(line);
   };
   CHECK(with("ndv4,1,8", ",1,8") == ":2:1: fabric is empty; expected a name");
   CHECK(with("ndv4,1,8", "ndv4,x,8") == ":2:6: servers is 'x'; expected a whole number");
@@ -123,7 +123,7 @@ TEST_CASE("wrong published rows are refused with their line", "[experiments][pub
   CHECK(with("ring,Fig", "rnig,Fig").starts_with(":2:1: unknown baseline 'rnig'"));
   CHECK(with("ring,LL,1,1,best", ",,,,variant")
             .starts_with(":2:1: judged_by is variant, but algorithm, protocol, channels"));
-  CHECK(refusal("ndv4,1,8").starts_with(":2:1: found 3 fields; expected 16"));
+  CHECK(published_refusal("ndv4,1,8").starts_with(":2:1: found 3 fields; expected 16"));
 }
 
 TEST_CASE("a row holds if every simulated size of its range is within the tolerance",
@@ -195,7 +195,7 @@ TEST_CASE("a variant is judged by its own configurations, and named ones are sho
 }
 
 TEST_CASE("the baseline is used where nothing is faster", "[experiments][published]") {
-  const std::vector<ResultRow> all = sample_rows();
+  const std::vector<ResultRow> all = simulated_rows();
   // Speedups of ring alone: 0.5, 1.6, 1.0.
   std::vector<ResultRow> rows(all.begin(), all.begin() + 3);
   rows.insert(rows.end(), all.end() - 3, all.end());

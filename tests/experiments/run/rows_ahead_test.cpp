@@ -20,7 +20,7 @@
 namespace cclgym::test {
 namespace {
 
-Experiment ten_cells(const std::string& channels = "[1, 2]") {
+Experiment cells_of_five_sizes(const std::string& channels = "[1, 2]") {
   return parse_experiment(experiment_with({{"sizes", "[1KiB, 2KiB, 4KiB, 8KiB, 16KiB]"},
                                            {"channels", channels},
                                            {"engine", "flow"}}),
@@ -47,7 +47,7 @@ void add(ResultsFile& file, const std::vector<std::string>& lines,
 TEST_CASE("rows in any order: each is saved at once, and the file is in order",
           "[experiments][rows-ahead]") {
   const TemporaryFolder folder;
-  const Experiment experiment = ten_cells();
+  const Experiment experiment = cells_of_five_sizes();
   const std::vector<std::string> lines = lines_of(experiment, folder / "whole");
   REQUIRE(lines.size() == 10);
   const std::string bytes = read_file(folder / "whole/results.csv");
@@ -79,7 +79,7 @@ TEST_CASE("rows in any order: each is saved at once, and the file is in order",
 
 TEST_CASE("a journal that was cut anywhere gives its complete rows", "[experiments][rows-ahead]") {
   const TemporaryFolder folder;
-  const Experiment experiment = ten_cells();
+  const Experiment experiment = cells_of_five_sizes();
   const std::vector<std::string> lines = lines_of(experiment, folder / "whole");
   const std::string bytes = read_file(folder / "whole/results.csv");
   const std::string path = folder / "run/results.csv";
@@ -122,8 +122,8 @@ TEST_CASE("a journal that was cut anywhere gives its complete rows", "[experimen
 TEST_CASE("a journal of another experiment is refused, and another file left alone",
           "[experiments][rows-ahead]") {
   const TemporaryFolder folder;
-  const Experiment experiment = ten_cells();
-  const Experiment other = ten_cells("[4, 8]");
+  const Experiment experiment = cells_of_five_sizes();
+  const Experiment other = cells_of_five_sizes("[4, 8]");
   const std::vector<std::string> lines = lines_of(experiment, folder / "whole");
   const std::string path = folder / "results.csv";
   const std::string journal = path + ".ahead";

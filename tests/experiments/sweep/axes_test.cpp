@@ -9,6 +9,7 @@
 #include "experiments/summary/report_summary.hpp"
 #include "experiments/summary/table.hpp"
 #include "experiments/sweep/bad_experiments.hpp"
+#include "experiments/sweep/cell_keys.hpp"
 #include "experiments/sweep/load_experiment.hpp"
 #include "sim/tuners/tuner.hpp"
 #include "support/catch.hpp"
@@ -26,13 +27,7 @@ const std::string kTable =
     "      {sizes: ..64KiB, algorithm: all-pairs, protocol: LL, instances: 2},\n"
     "      {sizes: 64KiB.., algorithm: ring, protocol: LL128, channels: 4, tile: 32KiB}]}\n";
 
-std::vector<std::string> keys_of(const Experiment& experiment) {
-  std::vector<std::string> keys;
-  for (const Cell& cell : experiment.cells) keys.push_back(cell_key(experiment, cell));
-  return keys;
-}
-
-std::string refusal(const Lines& lines, const std::string& path = "e.yaml") {
+std::string axes_refusal(const Lines& lines, const std::string& path = "e.yaml") {
   try {
     (void)parse_experiment(experiment_with(lines), path);
   } catch (const UserError& error) {
@@ -85,10 +80,11 @@ TEST_CASE("a protocol's tile and the equal explicit size are one cell", "[experi
         std::vector<std::string>{"dgx1/allreduce/ring/LL/c1/t512/1KiB/s1/tile32KiB",
                                  "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/tile1MiB",
                                  "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/tile32KiB"});
-  CHECK(refusal({{"tile", "[protocol, protocol]"}}) ==
+  CHECK(axes_refusal({{"tile", "[protocol, protocol]"}}) ==
         "e.yaml:6:18: tile has protocol more than once");
-  CHECK(refusal({{"slots", "[1, 1]"}}) == "e.yaml:6:12: slots has 1 more than once");
-  CHECK(refusal({{"instances", "65"}}) == "e.yaml:6:12: instances is '65'; expected >= 1, <= 64");
+  CHECK(axes_refusal({{"slots", "[1, 1]"}}) == "e.yaml:6:12: slots has 1 more than once");
+  CHECK(axes_refusal({{"instances", "65"}}) ==
+        "e.yaml:6:12: instances is '65'; expected >= 1, <= 64");
 }
 
 TEST_CASE("selectors match instances, tiles and slots, also those of the protocol",
@@ -119,9 +115,9 @@ TEST_CASE("selectors match instances, tiles and slots, also those of the protoco
         std::vector<std::string>{head + "LL/c1/t512/1KiB/s1/slots2"});
   CHECK(baseline_text(with("{instances: 2, tile: protocol, slots: 2}")) ==
         "the fastest of 2 instances, the protocol's tiles, 2 slots");
-  CHECK(refusal({{"tile", "protocol"}, {"baseline", "{tile: 0B}"}}) ==
+  CHECK(axes_refusal({{"tile", "protocol"}, {"baseline", "{tile: 0B}"}}) ==
         "e.yaml:7:18: unknown tile of the experiment '0B'; expected one of protocol");
-  CHECK(refusal({{"baseline", "{slots: 7}"}}) ==
+  CHECK(axes_refusal({{"baseline", "{slots: 7}"}}) ==
         "e.yaml:6:19: unknown slots of the experiment '7'; expected one of 0 (did you mean '0'?)");
 }
 
@@ -231,7 +227,7 @@ TEST_CASE("a tuner is left out where it does not choose, and refused where it ca
   CHECK(some.cells.size() == 4 + 1);
   const std::string path = beside.path();
   const auto of = [&](const Lines& lines) {
-    const std::string message = refusal(lines, path);
+    const std::string message = axes_refusal(lines, path);
     return message.starts_with(path) ? message.substr(path.size()) : message;
   };
   CHECK(of({{"algorithms", "['dispatch:t.yaml']"}}) ==
@@ -249,18 +245,19 @@ TEST_CASE("a tuner is left out where it does not choose, and refused where it ca
   const Beside narrow(
       "tables:\n  - fabric: ndv4\n    collective: allreduce\n    ranges:\n"
       "      - {sizes: 2KiB.., algorithm: ring}\n");
-  CHECK(refusal({{"fabrics", "ndv4"}, {"algorithms", "['dispatch:t.yaml']"}}, narrow.path()) ==
+  CHECK(axes_refusal({{"fabrics", "ndv4"}, {"algorithms", "['dispatch:t.yaml']"}}, narrow.path()) ==
         narrow.path() + ":4:14: on fabric 'ndv4', allreduce of 1KiB: " + narrow.in("t.yaml") +
             ": no range for allreduce of 1KiB on 'ndv4'; the table there has sizes of 2KiB and "
             "more");
   const Beside odd(
       "tables:\n  - fabric: ring gpus=6\n    collective: allreduce\n    ranges:\n"
       "      - {sizes: .., algorithm: recursive-doubling}\n");
-  CHECK(refusal({{"fabrics", "[{name: ring, gpus: 6}]"}, {"algorithms", "['dispatch:t.yaml']"}},
-                odd.path()) ==
-        odd.path() +
-            ":4:14: on fabric 'ring gpus=6', allreduce of 1KiB: its choice cannot run: "
-            "recursive-doubling does not run on 6 ranks: it needs a power of two >= 2");
+  CHECK(
+      axes_refusal({{"fabrics", "[{name: ring, gpus: 6}]"}, {"algorithms", "['dispatch:t.yaml']"}},
+                   odd.path()) ==
+      odd.path() +
+          ":4:14: on fabric 'ring gpus=6', allreduce of 1KiB: its choice cannot run: "
+          "recursive-doubling does not run on 6 ranks: it needs a power of two >= 2");
 }
 
 TEST_CASE("results from before a column was added are refused", "[experiments][axes]") {

@@ -6,6 +6,7 @@
 
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "experiments/sweep/bad_experiments.hpp"
+#include "experiments/sweep/cell_keys.hpp"
 #include "sim/engine/engine.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
@@ -14,12 +15,6 @@ namespace cclgym {
 namespace {
 
 using test::experiment_with;
-
-std::vector<std::string> keys_of(const Experiment& experiment) {
-  std::vector<std::string> keys;
-  for (const Cell& cell : experiment.cells) keys.push_back(cell_key(experiment, cell));
-  return keys;
-}
 
 TEST_CASE("missing keys have their defaults", "[experiments][load-experiment]") {
   const Experiment experiment = parse_experiment(experiment_with({}), "e.yaml");

@@ -29,7 +29,7 @@ Experiment noisy(const std::vector<std::pair<std::string, std::string>>& more = 
   return parse_experiment(test::experiment_with(lines), "e.yaml");
 }
 
-std::string refusal(const std::string& noise) {
+std::string noise_refusal(const std::string& noise) {
   try {
     (void)noisy({{"noise", noise}});
   } catch (const UserError& error) {
@@ -38,7 +38,7 @@ std::string refusal(const std::string& noise) {
   return "accepted";
 }
 
-void run(const Experiment& experiment, const std::string& folder, std::size_t jobs) {
+void run_noisy(const Experiment& experiment, const std::string& folder, std::size_t jobs) {
   run_experiment(experiment, {.folder = folder, .jobs = jobs, .fresh = false}, {});
 }
 
@@ -63,8 +63,8 @@ TEST_CASE("rows under noise: independent of the number of jobs; unchanged withou
   const Experiment experiment = noisy();
   const TemporaryFolder one;
   const TemporaryFolder many;
-  run(experiment, one.path(), 1);
-  run(experiment, many.path(), 3);
+  run_noisy(experiment, one.path(), 1);
+  run_noisy(experiment, many.path(), 3);
   CHECK(read_file(results_path(one.path())) == read_file(results_path(many.path())));
   const std::vector<ResultRow> rows = read_results(results_path(one.path())).rows;
   REQUIRE(rows.size() == experiment.cells.size());
@@ -82,7 +82,7 @@ TEST_CASE("rows under noise: independent of the number of jobs; unchanged withou
   CHECK(std::adjacent_find(times_us.begin(), times_us.end()) == times_us.end());
 
   const TemporaryFolder plain;
-  run(noisy({{"noise", "none"}}), plain.path(), 1);
+  run_noisy(noisy({{"noise", "none"}}), plain.path(), 1);
   const std::vector<ResultRow> without = read_results(results_path(plain.path())).rows;
   REQUIRE(without.size() == rows.size() / 2);
   for (std::size_t i = 0; i < without.size(); ++i) CHECK(without[i].time_us == rows[i].time_us);
@@ -92,7 +92,7 @@ TEST_CASE("repetitions under noise are different moments of the same machine",
           "[experiments][noise-experiment]") {
   const TemporaryFolder folder;
   const Experiment experiment = noisy({{"repetitions", "5"}, {"seeds", "3"}, {"sizes", "4MiB"}});
-  run(experiment, folder.path(), 1);
+  run_noisy(experiment, folder.path(), 1);
   const std::vector<ResultRow> rows = read_results(results_path(folder.path())).rows;
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].repetitions == 1);
@@ -114,14 +114,14 @@ TEST_CASE("the path of a user's profile starts at the folder of the experiment",
 }
 
 TEST_CASE("wrong noise is refused with its place", "[experiments][noise-experiment]") {
-  CHECK(refusal("cloud-ibb")
+  CHECK(noise_refusal("cloud-ibb")
             .find("unknown noise profile 'cloud-ibb'; expected one of none, cloud-ib (did you mean "
                   "'cloud-ib'?)") != std::string::npos);
-  CHECK(refusal("cloud-ibb").find("e.yaml:") == 0);
-  CHECK(refusal("[cloud-ib, cloud-ib]").find("noise has 'cloud-ib' more than once") !=
+  CHECK(noise_refusal("cloud-ibb").find("e.yaml:") == 0);
+  CHECK(noise_refusal("[cloud-ib, cloud-ib]").find("noise has 'cloud-ib' more than once") !=
         std::string::npos);
-  CHECK(refusal("missing.yaml").find("missing.yaml") != std::string::npos);
-  CHECK(refusal("missing.yaml").find("e.yaml:") == 0);
+  CHECK(noise_refusal("missing.yaml").find("missing.yaml") != std::string::npos);
+  CHECK(noise_refusal("missing.yaml").find("e.yaml:") == 0);
 }
 
 }  // namespace

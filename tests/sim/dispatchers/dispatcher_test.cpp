@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -64,11 +65,6 @@ std::string with(std::string text, const std::string& old, const std::string& ch
   const std::size_t at = text.find(old);
   REQUIRE(at != std::string::npos);
   return text.replace(at, old.size(), changed);
-}
-
-bool starts(const std::string& text, const std::string& part) { return text.starts_with(part); }
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -133,9 +129,9 @@ TEST_CASE("dispatcher: a file reads back to the same text", "[sim][dispatchers]"
 
 TEST_CASE("dispatcher: damaged files are refused at the damage", "[sim][dispatchers]") {
   const std::string text = to_yaml(sample());
-  CHECK(starts(refusal("tables: []"), "d.yaml:1:1: this is no dispatcher"));
-  CHECK(starts(refusal(with(text, "format: 1", "format: 2")),
-               "d.yaml:1:9: format 2 is not known; expected 1"));
+  CHECK(refusal("tables: []").starts_with("d.yaml:1:1: this is no dispatcher"));
+  CHECK(refusal(with(text, "format: 1", "format: 2"))
+            .starts_with("d.yaml:1:9: format 2 is not known; expected 1"));
   CHECK(contains(refusal(with(text, "test_accuracy: 0.5", "test_accuracy: 0.9")),
                  "test_accuracy is 0.9, but the vectors and the grid give 0.5"));
   CHECK(contains(refusal(with(text, "class_sizes: [1, 1]", "class_sizes: [1, 2]")),

@@ -13,13 +13,8 @@ using namespace cclgym::test;
 
 namespace {
 
-std::shared_ptr<const TransferGraph> finished(TransferGraph graph) {
-  graph.finish();
-  return std::make_shared<const TransferGraph>(std::move(graph));
-}
-
-Times run_once(const std::string& engine_name, std::shared_ptr<const TransferGraph> graph,
-               std::vector<CapacityChange> changes) {
+Times run_with_changes(const std::string& engine_name, std::shared_ptr<const TransferGraph> graph,
+                       std::vector<CapacityChange> changes) {
   const auto engine = make_engine(engine_name);
   engine->load(std::move(graph));
   CapacitySchedule schedule(std::move(changes));
@@ -58,19 +53,19 @@ TEST_CASE("a flow moves at the current capacity", "[sim][engine-capacity]") {
     CAPTURE(name);
     // The flow moves 0.25 GB at 1 GB/s, 0.25 GB at 0.5 GB/s, 0.5 GB at 2 GB/s.
     const Times slow_then_fast =
-        run_once(name, on_one_link(1), {{0.25, 0, 0.5e9}, {0.75, 0, 2e9}, {5, 0, 1}});
+        run_with_changes(name, on_one_link(1), {{0.25, 0, 0.5e9}, {0.75, 0, 2e9}, {5, 0, 1}});
     CHECK(std::abs(slow_then_fast.makespan_s - 1) < 1e-12);
     // Two flows share the capacity and move 2 GB in 0.5 s at 1 GB/s and 0.5 s at 3 GB/s.
-    CHECK(std::abs(run_once(name, on_one_link(2), {{0.5, 0, 3e9}}).makespan_s - 1) < 1e-12);
+    CHECK(std::abs(run_with_changes(name, on_one_link(2), {{0.5, 0, 3e9}}).makespan_s - 1) < 1e-12);
     // A cap applies at any capacity: 0.5 s at 0.8 GB/s, 0.4 GB/s for 0.5 s, 0.8 GB/s again.
-    CHECK(
-        std::abs(run_once(name, on_one_link(1, 0.8e9), {{0, 0, 9e9}, {0.5, 0, 0.4e9}, {1, 0, 9e9}})
-                     .makespan_s -
-                 1.5) < 1e-12);
+    CHECK(std::abs(run_with_changes(name, on_one_link(1, 0.8e9),
+                                    {{0, 0, 9e9}, {0.5, 0, 0.4e9}, {1, 0, 9e9}})
+                       .makespan_s -
+                   1.5) < 1e-12);
     // Two changes at date 0, and a change of an unused link.
-    CHECK(std::abs(
-              run_once(name, on_one_link(1), {{0, 0, 7e9}, {0, 0, 4e9}, {0.1, 1, 1}}).makespan_s -
-              0.25) < 1e-12);
+    CHECK(std::abs(run_with_changes(name, on_one_link(1), {{0, 0, 7e9}, {0, 0, 4e9}, {0.1, 1, 1}})
+                       .makespan_s -
+                   0.25) < 1e-12);
   }
 }
 
@@ -85,11 +80,11 @@ TEST_CASE("a link becomes a bottleneck, and stops being one", "[sim][engine-capa
     CHECK(std::abs(run_once(name, both).makespan_s - 1) < 1e-12);
     // From 0.5 s on, link 1 has 1 GB/s. The flows have 0.5 GB and 1.5 GB left and move at 0.5 GB/s
     // each until the first is done at 1.5 s. The second then moves 1 GB at 1 GB/s.
-    const Times halved = run_once(name, both, {{0.5, 1, 1e9}});
+    const Times halved = run_with_changes(name, both, {{0.5, 1, 1e9}});
     CHECK(std::abs(halved.end_s[0] - 1.5) < 1e-12);
     CHECK(std::abs(halved.end_s[1] - 2.5) < 1e-12);
     // With link 0 at 4 GB/s, both flows get an equal share of link 1.
-    const Times widened = run_once(name, both, {{0, 0, 4e9}});
+    const Times widened = run_with_changes(name, both, {{0, 0, 4e9}});
     CHECK(std::abs(widened.end_s[0] - 0.5) < 1e-12);
     CHECK(std::abs(widened.end_s[1] - 1) < 1e-12);
   }
@@ -134,8 +129,8 @@ TEST_CASE("invalid capacity changes are logic errors", "[sim][engine-capacity]")
   CHECK_THROWS_AS(CapacitySchedule({{0, 0, 0}}), std::logic_error);
   CHECK_THROWS_AS(CapacitySchedule({{0, 0, INFINITY}}), std::logic_error);
   for (const std::string& name : engine_names()) {
-    CHECK_THROWS_AS(run_once(name, on_one_link(1), {{0.5, 2, 1e9}}), std::logic_error);
-    CHECK_THROWS_AS(run_once(name, on_one_link(1), {{0.5, -1, 1e9}}), std::logic_error);
+    CHECK_THROWS_AS(run_with_changes(name, on_one_link(1), {{0.5, 2, 1e9}}), std::logic_error);
+    CHECK_THROWS_AS(run_with_changes(name, on_one_link(1), {{0.5, -1, 1e9}}), std::logic_error);
     // Changes later in the run are also checked, and the engine stays usable.
     const auto engine = make_engine(name);
     engine->load(on_one_link(1));

@@ -12,11 +12,6 @@ using namespace cclgym::test;
 
 namespace {
 
-std::shared_ptr<const TransferGraph> finished(TransferGraph graph) {
-  graph.finish();
-  return std::make_shared<const TransferGraph>(std::move(graph));
-}
-
 // Chains of delays and flows; every chain takes units of one of two links for a while, over which
 // other flows move.
 std::shared_ptr<const TransferGraph> random_graph(std::uint64_t seed) {

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/engine.hpp"
@@ -23,6 +24,11 @@ inline std::vector<std::string> engine_names() {
 inline std::int32_t add_route(TransferGraph& graph, std::initializer_list<std::int32_t> links) {
   const std::vector<std::int32_t> list(links);
   return graph.add_route(list);
+}
+
+inline std::shared_ptr<const TransferGraph> finished(TransferGraph graph) {
+  graph.finish();
+  return std::make_shared<const TransferGraph>(std::move(graph));
 }
 
 /// A copy of a result, because the next run overwrites the engine's spans.

@@ -24,9 +24,9 @@ namespace {
 
 /// Start and end of every step that has a graph node, and of every message's flight.
 using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t, NodeRole>;
-class Dates final : public FiringObserver {
+class FoldedDates final : public FiringObserver {
  public:
-  explicit Dates(const LoweredProgram& lowered) : lowered_(lowered) {}
+  explicit FoldedDates(const LoweredProgram& lowered) : lowered_(lowered) {}
   void on_firing(TransferId node, std::int32_t firing, double start_s, double end_s) override {
     const NodeOrigin& origin = lowered_.origins[static_cast<std::size_t>(node)];
     const Key key{origin.rank, origin.thread_block, step_of_firing(lowered_, node, firing),
@@ -39,15 +39,15 @@ class Dates final : public FiringObserver {
   const LoweredProgram& lowered_;
 };
 
-Dates dates_of(Engine& engine, const LoweredProgram& lowered) {
-  Dates dates(lowered);
+FoldedDates dates_of(Engine& engine, const LoweredProgram& lowered) {
+  FoldedDates dates(lowered);
   engine.load(lowered.graph);
   (void)engine.run(&dates);
   return dates;
 }
 
 /// Largest relative difference of any date. Folding may add a graph node where a step needs none.
-double difference(const Dates& folded, const Dates& unrolled) {
+double difference(const FoldedDates& folded, const FoldedDates& unrolled) {
   double worst = 0;
   for (const auto& [key, dates] : unrolled.of) {
     const auto same = folded.of.find(key);

@@ -11,8 +11,8 @@ using namespace cclgym::test;
 
 namespace {
 
-constexpr double kAlpha = 0.7e-6;     // the shipped fabrics' link latency, s
-constexpr double kBeta = 1.0 / 25e9;  // the shipped fabrics' link unit, s/B
+constexpr double kLinkAlpha = 0.7e-6;  // the shipped fabrics' link latency, s
+constexpr double kBeta = 1.0 / 25e9;   // the shipped fabrics' link unit, s/B
 
 // 1 B, 3 B, …, 16 GiB: powers of eight and their neighbours.
 std::vector<std::uint64_t> sizes() {
@@ -30,7 +30,7 @@ void check_closed_form(const std::shared_ptr<const Fabric>& fabric, CollectiveKi
   for (const std::string& engine : engine_names()) {
     Simulator simulator(fabric, shipped_cost_model("hockney"), engine);
     for (const std::uint64_t bytes : sizes()) {
-      const double expected_s = steps * kAlpha + rounds * static_cast<double>(bytes) * kBeta;
+      const double expected_s = steps * kLinkAlpha + rounds * static_cast<double>(bytes) * kBeta;
       const Result result = simulator.simulate(call_of(collective, bytes), config);
       CAPTURE(engine, fabric->name(), config.algorithm, to_string(collective), bytes);
       CHECK(result.time_s == Approx(expected_s).epsilon(1e-9));
@@ -117,7 +117,7 @@ TEST_CASE("PAT on fully connected fabrics", "[sim][hockney]") {
       CAPTURE(n, to_string(kind));
       CHECK(result.flows == n * log2n);  // one message per rank and step
       CHECK(result.steps == chain);
-      const double in_step = log2n * kAlpha + (n - 1.0) / n * (1 << 20) * kBeta;
+      const double in_step = log2n * kLinkAlpha + (n - 1.0) / n * (1 << 20) * kBeta;
       CHECK(result.time_s <= in_step * (1 + 1e-9));
     }
   }

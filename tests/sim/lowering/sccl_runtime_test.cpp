@@ -32,7 +32,7 @@ CostModel round_model() {
   return model;
 }
 
-std::string refusal(const std::string& item) {
+std::string table_refusal(const std::string& item) {
   AlgorithmLibrary library = AlgorithmLibrary::shipped();
   try {
     add_program(library, read_named_program(parse_yaml(item, "table.yaml")));
@@ -146,14 +146,15 @@ TEST_CASE("the runtime of a program changes its time, and its hash", "[sim][tune
 
 TEST_CASE("wrong traits of a program are refused where they are", "[sim][tuners]") {
   const std::string file = "{file: " + kScatterPairs + ", name: pairs, ";
-  CHECK(refusal(file + "runtime: scl}").find("did you mean 'sccl'?") != std::string::npos);
-  CHECK(refusal(file + "copy: dam}").find("did you mean 'dma'?") != std::string::npos);
-  CHECK(refusal(file + "direct: 2}").starts_with("table.yaml:1:"));
-  CHECK(refusal(file + "copy: dma}").empty());
+  CHECK(table_refusal(file + "runtime: scl}").find("did you mean 'sccl'?") != std::string::npos);
+  CHECK(table_refusal(file + "copy: dam}").find("did you mean 'dma'?") != std::string::npos);
+  CHECK(table_refusal(file + "direct: 2}").starts_with("table.yaml:1:"));
+  CHECK(table_refusal(file + "copy: dma}").empty());
   const std::string reduces =
       "{file: " CCLGYM_SOURCE_DIR "/tests/fuzz/seeds/msccl_xml/reducescatter.xml, name: scatter, ";
-  CHECK(refusal(reduces + "runtime: sccl}").empty());
-  CHECK(refusal(reduces + "copy: dma}").find("which DMA engines cannot") != std::string::npos);
+  CHECK(table_refusal(reduces + "runtime: sccl}").empty());
+  CHECK(table_refusal(reduces + "copy: dma}").find("which DMA engines cannot") !=
+        std::string::npos);
 }
 
 }  // namespace cclgym::test

@@ -15,8 +15,8 @@ using namespace cclgym::test;
 
 namespace {
 
-constexpr double kAlpha_s = 0.35e-6;     // between GPU and NVSwitch
-constexpr double kLink_Bps = 18 * 25e9;  // NVLinks of a GPU
+constexpr double kSwitchAlpha_s = 0.35e-6;  // between GPU and NVSwitch
+constexpr double kLink_Bps = 18 * 25e9;     // NVLinks of a GPU
 
 std::shared_ptr<const Fabric> hopper(int gpus, int servers = 1, bool sharp = false) {
   FabricSpec spec;
@@ -50,7 +50,7 @@ TEST_CASE("NVLS: a GPU's links carry its data once, plus a slice", "[sim][switch
       CAPTURE(n, engine);
       // A phase moves all data over each link in one direction (out of GPUs or out of switches),
       // and a slice of the data in the other direction.
-      const double phase_s = 2 * kAlpha_s + kBytes / kLink_Bps;
+      const double phase_s = 2 * kSwitchAlpha_s + kBytes / kLink_Bps;
       CHECK(time_s(CollectiveKind::ReduceScatter, "nvls") == Approx(phase_s).epsilon(1e-9));
       CHECK(time_s(CollectiveKind::AllGather, "nvls") == Approx(phase_s).epsilon(1e-9));
       CHECK(time_s(CollectiveKind::AllReduce, "nvls") == Approx(2 * phase_s).epsilon(1e-9));

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "sim/noise/noise_testing.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 
@@ -13,21 +14,12 @@ using namespace cclgym::test;
 
 namespace {
 
-constexpr auto kNetwork = static_cast<std::size_t>(LinkKind::Network);
-
 NoiseProfile network_load(LoadScope scope) {
   NoiseProfile profile;
   profile.name = "test";
   profile.load[kNetwork] = {
       .scope = scope, .correlation_s = 1e-3, .states = {{1, 0.5}, {0.6, 0.3}, {0.2, 0.2}}};
   return profile;
-}
-
-std::shared_ptr<const Fabric> ndv4(int servers) {
-  FabricSpec spec;
-  spec.name = "ndv4";
-  spec.servers = servers;
-  return make_fabric(spec);
 }
 
 // Capacity changes up to a date.

@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/noise/noise_testing.hpp"
 #include "sim/noise/noise_warning.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
@@ -23,7 +24,6 @@ using namespace cclgym::test;
 
 namespace {
 
-constexpr auto kNetwork = static_cast<std::size_t>(LinkKind::Network);
 const std::string kProfile = CCLGYM_SOURCE_DIR "/sim/noise/profiles/cloud-ib.yaml";
 const std::string kPage = CCLGYM_SOURCE_DIR "/docs/noise.md";
 

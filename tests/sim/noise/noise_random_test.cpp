@@ -11,7 +11,7 @@ using namespace cclgym;
 
 namespace {
 
-double quantile(std::vector<double> values, double p) {
+double order_statistic(std::vector<double> values, double p) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(p * static_cast<double>(values.size() - 1))];
 }
@@ -43,12 +43,12 @@ TEST_CASE("lognormal and Pareto have the right quantiles", "[sim][noise-random]"
     normal.push_back(lognormal(random, 3, 0.5));
     tail.push_back(pareto(random, 2, 1.5));
   }
-  CHECK(quantile(normal, 0.5) == Approx(3).epsilon(0.01));
-  CHECK(quantile(normal, 0.8413447) == Approx(3 * std::exp(0.5)).epsilon(0.01));
-  CHECK(quantile(normal, 0.0227501) == Approx(3 * std::exp(-1.0)).epsilon(0.02));
+  CHECK(order_statistic(normal, 0.5) == Approx(3).epsilon(0.01));
+  CHECK(order_statistic(normal, 0.8413447) == Approx(3 * std::exp(0.5)).epsilon(0.01));
+  CHECK(order_statistic(normal, 0.0227501) == Approx(3 * std::exp(-1.0)).epsilon(0.02));
   CHECK(*std::min_element(tail.begin(), tail.end()) >= 2);
-  CHECK(quantile(tail, 0.5) == Approx(2 * std::pow(2, 1 / 1.5)).epsilon(0.01));
-  CHECK(quantile(tail, 0.99) == Approx(2 * std::pow(100, 1 / 1.5)).epsilon(0.05));
+  CHECK(order_statistic(tail, 0.5) == Approx(2 * std::pow(2, 1 / 1.5)).epsilon(0.01));
+  CHECK(order_statistic(tail, 0.99) == Approx(2 * std::pow(100, 1 / 1.5)).epsilon(0.05));
   CHECK(lognormal(random, 3, 0) == 3);
   CHECK(lognormal(random, 0, 2) == 0);
 }

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/noise/noise_testing.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
@@ -17,15 +18,6 @@ using namespace cclgym;
 using namespace cclgym::test;
 
 namespace {
-
-constexpr auto kNetwork = static_cast<std::size_t>(LinkKind::Network);
-
-std::shared_ptr<const Fabric> ndv4(int servers) {
-  FabricSpec spec;
-  spec.name = "ndv4";
-  spec.servers = servers;
-  return make_fabric(spec);
-}
 
 Simulator simulator_of(std::shared_ptr<const Fabric> fabric, const NoiseProfile& noise,
                        std::string_view engine = "flow", const std::string& model = "a100") {
@@ -170,7 +162,7 @@ TEST_CASE("engines agree under noise: both see the same draws", "[sim][noise][th
     }
   }
   INFO(compared << " dates, worst difference " << worst);
-  CHECK(compared > static_cast<std::size_t>(sample.scaled(100'000)));
+  CHECK(compared > static_cast<std::size_t>(sample.scaled(kSanitized ? 50'000 : 100'000)));
 }
 
 TEST_CASE("unfolding changes nothing but the number of nodes", "[sim][noise]") {

@@ -12,6 +12,7 @@
 #include "sim/dispatchers/dispatcher.hpp"
 #include "sim/tuners/cray_mpich_tuner.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
@@ -36,7 +37,7 @@ std::string refusal(const std::string& name, const TunerSite& at) {
 }
 
 // A dispatcher that takes pccl:ring below 8 MiB and pccl:rec from there on.
-Dispatcher sample() {
+Dispatcher sample_dispatcher() {
   CollectiveDispatcher part;
   part.collective = CollectiveKind::AllGather;
   part.svm = {.mean = {23, 5},
@@ -70,11 +71,6 @@ class File {
   std::filesystem::path path_;
 };
 
-bool starts(const std::string& text, const std::string& part) { return text.starts_with(part); }
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // Message of a choice that fails.
 std::string no_choice(const Tuner& tuner, const Call& call) {
   try {
@@ -107,7 +103,7 @@ TEST_CASE("pccl:ring and pccl:rec take the channels of the library inside a node
   const Config on_nvidia = make_tuner("pccl:rec", site("perlmutter", 16))->choose(call);
   CHECK(on_nvidia.algorithm == "pccl-rec");
   CHECK(on_nvidia.channels > 1);
-  CHECK(starts(refusal("pccl", frontier), "e.yaml:3:7: 'pccl' needs a backend"));
+  CHECK(refusal("pccl", frontier).starts_with("e.yaml:3:7: 'pccl' needs a backend"));
 }
 
 TEST_CASE("rccl-default runs on AMD's GPUs alone", "[sim][tuners][rccl]") {
@@ -125,10 +121,10 @@ TEST_CASE("rccl-default runs on AMD's GPUs alone", "[sim][tuners][rccl]") {
   CHECK(make_tuner("rccl-default:2.20.5", frontier)
             ->choose({.collective = CollectiveKind::AllGather, .bytes = kMiB})
             .algorithm == "ring");
-  CHECK(starts(refusal("rccl-default:2.18", frontier),
-               "e.yaml:3:7: RCCL release '2.18'; expected 2.20.5"));
-  CHECK(starts(refusal("rccl-default", site("ndv4", 2)),
-               "e.yaml:3:7: RCCL runs on AMD's GPUs; fabric 'ndv4' has A100"));
+  CHECK(refusal("rccl-default:2.18", frontier)
+            .starts_with("e.yaml:3:7: RCCL release '2.18'; expected 2.20.5"));
+  CHECK(refusal("rccl-default", site("ndv4", 2))
+            .starts_with("e.yaml:3:7: RCCL runs on AMD's GPUs; fabric 'ndv4' has A100"));
 }
 
 TEST_CASE("cray-mpich follows the limits of MPICH", "[sim][tuners][cray-mpich]") {
@@ -148,13 +144,13 @@ TEST_CASE("cray-mpich follows the limits of MPICH", "[sim][tuners][cray-mpich]")
   CHECK(algorithm(ReduceScatter, 64, 524287) == "recursive");
   CHECK(algorithm(ReduceScatter, 64, 524288) == "ring");
   CHECK(algorithm(AllReduce, 2048, kMiB) == "recursive");
-  CHECK(starts(refusal("cray-mpich:8.1", site("frontier", 2)),
-               "e.yaml:3:7: 'cray-mpich:8.1'; expected 'cray-mpich' alone"));
+  CHECK(refusal("cray-mpich:8.1", site("frontier", 2))
+            .starts_with("e.yaml:3:7: 'cray-mpich:8.1'; expected 'cray-mpich' alone"));
 }
 
 TEST_CASE("a dispatcher chooses by size, and for its machine and collectives alone",
           "[sim][tuners][pccl]") {
-  const File file(sample());
+  const File file(sample_dispatcher());
   const auto tuner = make_tuner(file.tuner(), site("frontier", 4));
   CHECK(tuner->choose({.collective = CollectiveKind::AllGather, .bytes = 4 * kMiB}).algorithm ==
         "pccl-ring");
@@ -164,16 +160,16 @@ TEST_CASE("a dispatcher chooses by size, and for its machine and collectives alo
   CHECK_FALSE(tuner->chooses_for(CollectiveKind::AllReduce));
   CHECK(contains(no_choice(*tuner, {.collective = CollectiveKind::AllReduce, .bytes = kMiB}),
                  "has no allreduce; it has allgather"));
-  CHECK(starts(refusal(file.tuner(), site("perlmutter", 4)), "e.yaml:3:7: dispatcher "));
+  CHECK(refusal(file.tuner(), site("perlmutter", 4)).starts_with("e.yaml:3:7: dispatcher "));
   CHECK(contains(refusal(file.tuner(), site("perlmutter", 4)),
                  "is for 'frontier' with 8 GPUs a node; the fabric is "
                  "'perlmutter' with 4 GPUs a node"));
   TunerSite other = site("frontier", 4);
   other.collectives = {CollectiveKind::AllReduce};
-  CHECK(starts(refusal(file.tuner(), other), "e.yaml:3:7: "));
+  CHECK(refusal(file.tuner(), other).starts_with("e.yaml:3:7: "));
   CHECK(contains(refusal(file.tuner(), other), "has no allreduce"));
-  CHECK(starts(refusal("pccl:missing.yaml", site("frontier", 4)),
-               "e.yaml:3:7: dispatcher 'missing.yaml' does not exist"));
+  CHECK(refusal("pccl:missing.yaml", site("frontier", 4))
+            .starts_with("e.yaml:3:7: dispatcher 'missing.yaml' does not exist"));
   // A part of a node may be used alone.
   FabricSpec half;
   half.name = "frontier";

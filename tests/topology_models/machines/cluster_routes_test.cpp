@@ -12,7 +12,7 @@ namespace cclgym {
 namespace {
 
 // Facts about a node, from the papers rather than from the builders.
-struct Known {
+struct KnownCluster {
   const char* fabric;
   int gpus;
   int nics_a_pair;
@@ -20,7 +20,8 @@ struct Known {
   double pcie_Bps;
 };
 
-constexpr std::array kKnown = {Known{"ndv4", 8, 2, 300e9, 24e9}, Known{"dgx2", 16, 1, 150e9, 12e9}};
+constexpr std::array kKnownClusters = {KnownCluster{"ndv4", 8, 2, 300e9, 24e9},
+                                       KnownCluster{"dgx2", 16, 1, 150e9, 12e9}};
 constexpr double kHdr_Bps = 25e9;
 
 struct Hop {
@@ -60,7 +61,7 @@ std::pair<int, int> nics(const Fabric& fabric, int source, int target, int chann
 
 TEST_CASE("between servers a route leads through PCIe, NIC and network, and nothing else",
           "[topology_models][cluster-routes]") {
-  for (const Known& known : kKnown) {
+  for (const KnownCluster& known : kKnownClusters) {
     const FabricPtr fabric = fabric_of(known.fabric, 3);
     for (int a = 0; a < fabric->ranks(); ++a) {
       for (int b = 0; b < fabric->ranks(); ++b) {
@@ -97,7 +98,7 @@ TEST_CASE("between servers a route leads through PCIe, NIC and network, and noth
 
 TEST_CASE("within a server a route stays on NVLink, on dgx2 across at most two switches",
           "[topology_models][cluster-routes]") {
-  for (const Known& known : kKnown) {
+  for (const KnownCluster& known : kKnownClusters) {
     const FabricPtr fabric = fabric_of(known.fabric, 2);
     for (int a = 0; a < fabric->ranks(); ++a) {
       for (int b = 0; b < fabric->ranks(); ++b) {
@@ -120,7 +121,7 @@ TEST_CASE("within a server a route stays on NVLink, on dgx2 across at most two s
 
 TEST_CASE("on each channel a GPU has its own NIC on ndv4 and its pair's on dgx2, both ways",
           "[topology_models][cluster-routes]") {
-  for (const Known& known : kKnown) {
+  for (const KnownCluster& known : kKnownClusters) {
     const FabricPtr fabric = fabric_of(known.fabric, 3);
     for (int channel = 0; channel < 5; ++channel) {
       // For each GPU, all NICs through which it sends and receives, over all peers.
@@ -153,7 +154,7 @@ TEST_CASE("on each channel a GPU has its own NIC on ndv4 and its pair's on dgx2,
 TEST_CASE("any exchange of all GPUs between servers loads every NIC alike",
           "[topology_models][cluster-routes]") {
   std::mt19937_64 random(3);
-  for (const Known& known : kKnown) {
+  for (const KnownCluster& known : kKnownClusters) {
     constexpr int kServers = 3;
     const FabricPtr fabric = fabric_of(known.fabric, kServers);
     const int flows_a_nic = 2 / known.nics_a_pair;

@@ -41,10 +41,6 @@ constexpr std::array kKnown = {
     Known{"alps", "GH200", 4, 4, 25e9, 450e9, 450e9, 6, 48e9},
 };
 
-const Node& node_at(const Fabric& fabric, NodeId id) {
-  return fabric.nodes()[static_cast<std::size_t>(id)];
-}
-
 // Bandwidth of the links from one vertex to another, B/s.
 double between(const Fabric& fabric, const std::string& from, const std::string& to) {
   double rate_Bps = 0;

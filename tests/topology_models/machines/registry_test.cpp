@@ -9,10 +9,10 @@ namespace cclgym {
 
 namespace {
 
-FabricSpec read(const std::string& text) { return read_fabric_spec(parse_yaml(text, "e.yaml")); }
+FabricSpec spec_of(const std::string& text) { return read_fabric_spec(parse_yaml(text, "e.yaml")); }
 
-std::string refusal(const std::string& text) {
-  return complaint([&] { (void)read(text); });
+std::string spec_refusal(const std::string& text) {
+  return complaint([&] { (void)spec_of(text); });
 }
 
 std::string all_names() {
@@ -151,43 +151,43 @@ TEST_CASE("labels tell specs apart", "[topology_models][registry]") {
 }
 
 TEST_CASE("specs from YAML", "[topology_models][registry]") {
-  CHECK(read("dgx1").name == "dgx1");
-  const FabricSpec spec = read("{name: ring, gpus: 16, bandwidth: 50 GB/s, latency: 2us}");
+  CHECK(spec_of("dgx1").name == "dgx1");
+  const FabricSpec spec = spec_of("{name: ring, gpus: 16, bandwidth: 50 GB/s, latency: 2us}");
   CHECK(spec.name == "ring");
   CHECK(spec.gpus == 16);
   CHECK(spec.bandwidth_Bps == 50e9);
   CHECK(spec.latency_s == 2e-6);
   CHECK_FALSE(spec.servers);
-  CHECK(read("{name: ndv4, servers: 3}").servers == 3);
-  const FabricSpec bound = read(
+  CHECK(spec_of("{name: ndv4, servers: 3}").servers == 3);
+  const FabricSpec bound = spec_of(
       "{name: frontier, servers: 16, nic_binding: single_nic, gpus_per_server: 2, groups: 4, "
       "routing: valiant}");
   CHECK(bound.nic_binding == NicBinding::SingleNic);
   CHECK(bound.gpus_per_server == 2);
   CHECK(bound.groups == 4);
   CHECK(bound.routing == Routing::Valiant);
-  const FabricSpec switches = read("{name: hgx-h100, servers: 2, nvls: false, sharp: true}");
+  const FabricSpec switches = spec_of("{name: hgx-h100, servers: 2, nvls: false, sharp: true}");
   CHECK(switches.nvls == false);
   CHECK(switches.sharp == true);
   const auto with_switches = make_fabric(switches);
   for (const Node& node : with_switches->nodes()) {
     CHECK(node.computes == (node.kind == NodeKind::NetworkSwitch));
   }
-  const FabricSpec tree = read("{name: abci-v, oversubscription: 1.5, servers_per_leaf: 2}");
+  const FabricSpec tree = spec_of("{name: abci-v, oversubscription: 1.5, servers_per_leaf: 2}");
   CHECK(tree.oversubscription == 1.5);
   CHECK(tree.servers_per_leaf == 2);
   // The path is relative to the folder of the file that names it.
   const YamlValue value =
       parse_yaml("fabrics/two-islands.yaml", CCLGYM_SOURCE_DIR "/experiments/quickstart.yaml");
   CHECK(make_fabric(read_fabric_spec(value))->name() == "two-islands");
-  CHECK(read("/abs/f.yaml").name == "/abs/f.yaml");
+  CHECK(spec_of("/abs/f.yaml").name == "/abs/f.yaml");
 }
 
 TEST_CASE("older names of options still work, and labels keep them",
           "[topology_models][registry]") {
-  const FabricSpec now = read("{name: ndv4, nodes: 3, gpus_per_node: 2, nodes_per_leaf: 2}");
+  const FabricSpec now = spec_of("{name: ndv4, nodes: 3, gpus_per_node: 2, nodes_per_leaf: 2}");
   const FabricSpec before =
-      read("{name: ndv4, servers: 3, gpus_per_server: 2, servers_per_leaf: 2}");
+      spec_of("{name: ndv4, servers: 3, gpus_per_server: 2, servers_per_leaf: 2}");
   CHECK(now.servers == 3);
   CHECK(now.gpus_per_server == 2);
   CHECK(now.servers_per_leaf == 2);
@@ -201,29 +201,31 @@ TEST_CASE("older names of options still work, and labels keep them",
   CHECK(find_fabric_label(known, "ndv4  nodes=3") == &known[1]);
   CHECK(find_fabric_label(known, "ndv4") == nullptr);
   CHECK(fabric_label(before) == fabric_label(now));
-  CHECK(refusal("{name: ndv4, servers: 3, nodes: 3}") ==
+  CHECK(spec_refusal("{name: ndv4, servers: 3, nodes: 3}") ==
         "e.yaml:1:26: fabric ndv4 has both 'servers' and 'nodes', which are two names of one key; "
         "expected 'nodes' alone");
-  says(refusal("{name: ndv4, servers: 0}"), "e.yaml:1:23", "nodes is '0'");
+  says(spec_refusal("{name: ndv4, servers: 0}"), "e.yaml:1:23", "nodes is '0'");
 }
 
 TEST_CASE("mistakes in specs have their place", "[topology_models][registry]") {
-  CHECK(refusal("frontir") == "e.yaml:1:1: unknown fabric 'frontir'; expected one of " +
-                                  all_names() +
-                                  " (did you mean 'frontier'?); or the path of a fabric file "
-                                  "(*.yaml)");
-  says(refusal("{gpus: 3}"), "e.yaml:1:1", "'name'");
-  says(refusal("{name: dgx1, gpus: 3}"), "e.yaml:1:14", "expected one of name, bandwidth, latency");
-  says(refusal("{name: alps, nic_binding: singlenic}"), "e.yaml:1:27", "'single_nic'");
-  says(refusal("{name: alps, routing: ugal}"), "e.yaml:1:23", "one of adaptive, minimal, valiant");
-  says(refusal("{name: alps, groups: 25}"), "e.yaml:1:22", "groups is '25'");
-  says(refusal("{name: alps, oversubscription: 2}"), "e.yaml:1:14",
+  CHECK(spec_refusal("frontir") == "e.yaml:1:1: unknown fabric 'frontir'; expected one of " +
+                                       all_names() +
+                                       " (did you mean 'frontier'?); or the path of a fabric file "
+                                       "(*.yaml)");
+  says(spec_refusal("{gpus: 3}"), "e.yaml:1:1", "'name'");
+  says(spec_refusal("{name: dgx1, gpus: 3}"), "e.yaml:1:14",
+       "expected one of name, bandwidth, latency");
+  says(spec_refusal("{name: alps, nic_binding: singlenic}"), "e.yaml:1:27", "'single_nic'");
+  says(spec_refusal("{name: alps, routing: ugal}"), "e.yaml:1:23",
+       "one of adaptive, minimal, valiant");
+  says(spec_refusal("{name: alps, groups: 25}"), "e.yaml:1:22", "groups is '25'");
+  says(spec_refusal("{name: alps, oversubscription: 2}"), "e.yaml:1:14",
        "unknown key of fabric alps 'oversubscription'");
-  says(refusal("{name: ring,\n gpu: 3}"), "e.yaml:2:2", "(did you mean 'gpus'?)");
-  says(refusal("{name: ring, gpus: 1}"), "e.yaml:1:20", "gpus is '1'");
-  says(refusal("{name: ring, bandwidth: 25}"), "e.yaml:1:25", "25 GB/s");
-  says(refusal("[ring]"), "e.yaml:1:1", "list");
-  says(refusal("{name: my.yaml, gpus: 3}"), "e.yaml:1:17", "expected one of name");
+  says(spec_refusal("{name: ring,\n gpu: 3}"), "e.yaml:2:2", "(did you mean 'gpus'?)");
+  says(spec_refusal("{name: ring, gpus: 1}"), "e.yaml:1:20", "gpus is '1'");
+  says(spec_refusal("{name: ring, bandwidth: 25}"), "e.yaml:1:25", "25 GB/s");
+  says(spec_refusal("[ring]"), "e.yaml:1:1", "list");
+  says(spec_refusal("{name: my.yaml, gpus: 3}"), "e.yaml:1:17", "expected one of name");
 }
 
 TEST_CASE("the options of specs are those of all fabrics", "[topology_models][registry]") {

@@ -5,6 +5,7 @@
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
 #include "workloads/readers/chakra_writer.hpp"
+#include "workloads/readers/dependencies.hpp"
 #include "workloads/readers/traces/trace_reader.hpp"
 
 using namespace cclgym;
@@ -12,43 +13,39 @@ using namespace cclgym::test;
 
 namespace {
 
-ChakraTrace trace_of(const std::vector<Node>& nodes) {
+ChakraTrace trace_of(const std::vector<TraceNode>& nodes) {
   return read_chakra_node_stream(chakra_bytes(nodes), "t.et", kMostTraceOps);
 }
 
-JobGraph job_of(const std::vector<std::vector<Node>>& ranks, const ChakraOptions& options = {}) {
+JobGraph job_of(const std::vector<std::vector<TraceNode>>& ranks,
+                const ChakraOptions& options = {}) {
   std::vector<ChakraTrace> traces;
-  for (const std::vector<Node>& nodes : ranks) traces.push_back(trace_of(nodes));
+  for (const std::vector<TraceNode>& nodes : ranks) traces.push_back(trace_of(nodes));
   return chakra_job(std::move(traces), options);
 }
 
-std::string refusal(const std::vector<std::vector<Node>>& ranks) {
+std::string chakra_refusal(const std::vector<std::vector<TraceNode>>& ranks) {
   return thrown([&] { return job_of(ranks); });
 }
 
-std::string refusal(const std::string& bytes) {
+std::string chakra_refusal(const std::string& bytes) {
   return thrown([&] { return read_chakra_node_stream(bytes, "t.et", kMostTraceOps); });
 }
 
-Node collective(std::uint64_t id, std::int64_t type, std::int64_t bytes) {
-  return Node(id, "c", kCollNode).with("comm_type", type).with("comm_size", bytes);
-}
-
-std::vector<std::int32_t> deps_of(const RankProgram& program, std::int32_t op) {
-  return {program.deps.begin() + program.dep_begin[at(op)],
-          program.deps.begin() + program.dep_begin[at(op) + 1]};
+TraceNode collective(std::uint64_t id, std::int64_t type, std::int64_t bytes) {
+  return TraceNode(id, "c", kCollNode).with("comm_type", type).with("comm_size", bytes);
 }
 
 }  // namespace
 
 TEST_CASE("a Chakra trace becomes a job with its dependencies", "[workloads][readers][chakra]") {
-  const std::vector<Node> nodes = {
-      Node(7, "forward", kCompNode).with("num_ops", 1000).with("tensor_size", 64),
+  const std::vector<TraceNode> nodes = {
+      TraceNode(7, "forward", kCompNode).with("num_ops", 1000).with("tensor_size", 64),
       collective(9, 0, 4096).after({7}),
-      Node(8, "backward", kCompNode).lasts(250).after_control(7),
-      Node(10, "host", kCompNode).lasts(3).with_flag("is_cpu_op", true).with("num_ops", 5),
-      Node(11, "load", kMemLoadNode).with("tensor_size", 512).after({10}),
-      Node(12, "optimizer", kCompNode).lasts(5).after({9, 8}).after_control(9)};
+      TraceNode(8, "backward", kCompNode).lasts(250).after_control(7),
+      TraceNode(10, "host", kCompNode).lasts(3).with_flag("is_cpu_op", true).with("num_ops", 5),
+      TraceNode(11, "load", kMemLoadNode).with("tensor_size", 512).after({10}),
+      TraceNode(12, "optimizer", kCompNode).lasts(5).after({9, 8}).after_control(9)};
   const JobGraph job = job_of({nodes, nodes});
   CHECK(job.ranks == 2);
   CHECK(job.programs.size() == 1);
@@ -87,18 +84,19 @@ TEST_CASE("a Chakra trace becomes a job with its dependencies", "[workloads][rea
 
 TEST_CASE("ready nodes are issued by their ids, whatever their order in the file",
           "[workloads][readers][chakra]") {
-  const JobGraph job = job_of({{Node(5, "e", kCompNode), Node(3, "c", kCompNode).after({4}),
-                                Node(4, "d", kCompNode), Node(9, "i", kCompNode).after({3})}});
+  const JobGraph job =
+      job_of({{TraceNode(5, "e", kCompNode), TraceNode(3, "c", kCompNode).after({4}),
+               TraceNode(4, "d", kCompNode), TraceNode(9, "i", kCompNode).after({3})}});
   std::vector<std::int64_t> order;
   for (const JobOp& op : job.program(0).ops) order.push_back(op.origin);
   CHECK(order == std::vector<std::int64_t>{4, 3, 5, 9});
 }
 
 TEST_CASE("metadata nodes pass dependencies on", "[workloads][readers][chakra]") {
-  const JobGraph job =
-      job_of({{Node(1, "a", kCompNode), Node(2, "b", kCompNode),
-               Node(3, "meta", kMetadataNode).after({1, 2}),
-               Node(4, "meta", kMetadataNode).after({3}), Node(5, "c", kCompNode).after({4, 2})}});
+  const JobGraph job = job_of({{TraceNode(1, "a", kCompNode), TraceNode(2, "b", kCompNode),
+                                TraceNode(3, "meta", kMetadataNode).after({1, 2}),
+                                TraceNode(4, "meta", kMetadataNode).after({3}),
+                                TraceNode(5, "c", kCompNode).after({4, 2})}});
   REQUIRE(job.program(0).size() == 3);
   CHECK(deps_of(job.program(0), 2) == std::vector<std::int32_t>{0, 1});
 }
@@ -120,7 +118,7 @@ TEST_CASE("comm_size is the input of a rank, and sizes are those of nccl-tests",
                                                           {7, CollectiveKind::ReduceScatter, 1000},
                                                           {8, CollectiveKind::ReduceScatter, 1000},
                                                           {9, CollectiveKind::AllReduce, 4}}));
-  const std::vector<Node> nodes = {collective(1, type, 1000)};
+  const std::vector<TraceNode> nodes = {collective(1, type, 1000)};
   const JobGraph job = job_of({nodes, nodes, nodes, nodes});
   CHECK(job.program(3).ops[0].collective == kind);
   CHECK(job.program(3).ops[0].bytes == bytes);
@@ -128,7 +126,7 @@ TEST_CASE("comm_size is the input of a rank, and sizes are those of nccl-tests",
 
 TEST_CASE("numbers of all types are read as attributes", "[workloads][readers][chakra]") {
   const auto size_of = [](const Message& value) {
-    Node node = Node(1, "c", kCollNode).with("comm_type", 0);
+    TraceNode node = TraceNode(1, "c", kCollNode).with("comm_type", 0);
     const JobGraph job = job_of({{node.attribute(value)}, {node}});
     return job.program(0).ops[0].bytes;
   };
@@ -151,8 +149,8 @@ TEST_CASE("process groups come from metadata nodes or a file", "[workloads][read
   };
   SECTION("metadata of PyTorch, with one name for two groups") {
     const auto nodes = [&](const std::string& ranks) {
-      return std::vector<Node>{
-          Node(1, "## process_group:init ##", kMetadataNode)
+      return std::vector<TraceNode>{
+          TraceNode(1, "## process_group:init ##", kMetadataNode)
               .inputs(R"(['[{"pg_name": "0", "pg_desc": "default_pg", "ranks": []}, )"
                       R"({"pg_name": "3", "pg_desc": "mesh_tp", "ranks": )" +
                       ranks + "}]']"),
@@ -171,12 +169,12 @@ TEST_CASE("process groups come from metadata nodes or a file", "[workloads][read
   }
   SECTION("file of groups") {
     const TemporaryFile file(R"({"1": [0, 2], "2": [1, 3]})", "groups.json");
-    const std::vector<std::vector<Node>> ranks = {
+    const std::vector<std::vector<TraceNode>> ranks = {
         {call("1")}, {call("2")}, {call("1")}, {call("2")}};
     const JobGraph job = job_of(ranks, {.groups_file = file.path()});
     CHECK(job.programs.size() == 1);
     CHECK(job.group(2, job.program(2).ops[0]).ranks == std::vector<std::int32_t>{0, 2});
-    CHECK(refusal(ranks) ==
+    CHECK(chakra_refusal(ranks) ==
           "t.et: node 2 ('c'): its process group '1' is not defined; expected a metadata node with "
           "the group, or a file of groups");
     for (const char* wrong : {"[1]", "{", R"({"1": [-1]})", R"({"1": [[0]]})", R"({"1": []})"}) {
@@ -187,8 +185,8 @@ TEST_CASE("process groups come from metadata nodes or a file", "[workloads][read
   }
   SECTION("group of one rank") {
     const TemporaryFile file(R"({"1": [0]})", "groups.json");
-    const JobGraph job =
-        job_of({{call("1").lasts(4)}, {Node(1, "a", kCompNode)}}, {.groups_file = file.path()});
+    const JobGraph job = job_of({{call("1").lasts(4)}, {TraceNode(1, "a", kCompNode)}},
+                                {.groups_file = file.path()});
     CHECK(job.program(0).ops[0].kind == JobOpKind::Compute);
     CHECK(job.program(0).ops[0].seconds == Approx(4e-6));
   }
@@ -197,24 +195,25 @@ TEST_CASE("process groups come from metadata nodes or a file", "[workloads][read
 TEST_CASE("dimensions of ASTRA-sim's topology must all be involved",
           "[workloads][readers][chakra]") {
   const auto nodes = [](std::string_view flags) {
-    return std::vector<Node>{collective(1, 0, 8).with_flags("involved_dim", flags)};
+    return std::vector<TraceNode>{collective(1, 0, 8).with_flags("involved_dim", flags)};
   };
   using namespace std::string_view_literals;
   CHECK(job_of({nodes("\1\1"sv), nodes("\1\1"sv)}).program(0).size() == 1);
-  CHECK(contains(refusal(std::vector<std::vector<Node>>{nodes("\1\0"sv), nodes("\1\0"sv)}),
-                 "its involved_dim selects some dimensions of ASTRA-sim's topology"));
+  CHECK(contains(
+      chakra_refusal(std::vector<std::vector<TraceNode>>{nodes("\1\0"sv), nodes("\1\0"sv)}),
+      "its involved_dim selects some dimensions of ASTRA-sim's topology"));
 }
 
 TEST_CASE("messages have peers, tags and streams", "[workloads][readers][chakra]") {
   const auto message = [](std::uint64_t type, std::int64_t from, std::int64_t to) {
-    return Node(1, "m", type)
+    return TraceNode(1, "m", type)
         .with("comm_src", from)
         .with("comm_dst", to)
         .with("comm_size", 10)
         .with("comm_tag", 6);
   };
-  const JobGraph job = job_of(
-      {{message(kSendNode, 0, 1), Node(2, "a", kCompNode).after({1})}, {message(kRecvNode, 0, 1)}});
+  const JobGraph job = job_of({{message(kSendNode, 0, 1), TraceNode(2, "a", kCompNode).after({1})},
+                               {message(kRecvNode, 0, 1)}});
   const JobOp& send = job.program(0).ops[0];
   CHECK(send.kind == JobOpKind::Send);
   CHECK(send.peer == 1);
@@ -223,23 +222,25 @@ TEST_CASE("messages have peers, tags and streams", "[workloads][readers][chakra]
   CHECK(job.streams[at(send.stream)] == "to 1, tag 6");
   CHECK(job.program(1).ops[0].kind == JobOpKind::Recv);
   CHECK(job.streams[at(job.program(1).ops[0].stream)] == "from 0, tag 6");
-  const auto two = [&](const Node& node) {
-    return refusal(std::vector<std::vector<Node>>{{node}, {Node(1, "a", kCompNode)}});
+  const auto two = [&](const TraceNode& node) {
+    return chakra_refusal(
+        std::vector<std::vector<TraceNode>>{{node}, {TraceNode(1, "a", kCompNode)}});
   };
   CHECK(contains(two(message(kSendNode, 1, 0)),
                  "its comm_src is 1, but the trace is that of rank 0"));
   CHECK(contains(two(message(kSendNode, 0, 2)), "its comm_dst is 2, but the job has ranks 0 to 1"));
-  CHECK(contains(two(Node(1, "m", kRecvNode).with("comm_size", 1)), "it has no comm_src"));
+  CHECK(contains(two(TraceNode(1, "m", kRecvNode).with("comm_size", 1)), "it has no comm_src"));
   CHECK(contains(two(message(kSendNode, 0, 1)), "rank 1 has no matching receive (tag 6)"));
 }
 
 TEST_CASE("streams of a trace are kept, and communication can be one at a time",
           "[workloads][readers][chakra]") {
-  const std::vector<Node> traced = {Node(1, "k", kCompNode).with("stream", 7),
-                                    collective(2, 0, 8).with("stream", 20)};
+  const std::vector<TraceNode> traced = {TraceNode(1, "k", kCompNode).with("stream", 7),
+                                         collective(2, 0, 8).with("stream", 20)};
   const JobGraph job = job_of({traced, traced});
   CHECK(job.streams == std::vector<std::string>{"stream 7", "stream 20"});
-  const std::vector<Node> plain = {collective(1, 0, 8), Node(2, "m", kMemLoadNode).lasts(1)};
+  const std::vector<TraceNode> plain = {collective(1, 0, 8),
+                                        TraceNode(2, "m", kMemLoadNode).lasts(1)};
   const JobGraph free = job_of({plain, plain});
   CHECK(free.streams == std::vector<std::string>{"collectives of group 0", "memory"});
   const JobGraph serial = job_of({plain, plain}, {.one_communication = true});
@@ -247,60 +248,63 @@ TEST_CASE("streams of a trace are kept, and communication can be one at a time",
 }
 
 TEST_CASE("wrong Chakra nodes are refused with their numbers", "[workloads][readers][chakra]") {
-  const auto one = [](const Node& node) {
-    return thrown([&] { return job_of({{node}, {Node(1, "a", kCompNode)}}); });
+  const auto one = [](const TraceNode& node) {
+    return thrown([&] { return job_of({{node}, {TraceNode(1, "a", kCompNode)}}); });
   };
-  CHECK(one(Node(4, "x", 8)) == "t.et: node 4 ('x'): its type is 8; expected 1 to 7");
-  CHECK(contains(one(Node(4, "x", 0)), "its type is 0; expected 1 to 7"));
-  CHECK(one(Node(4, "x", kCompNode).after({3})) ==
+  CHECK(one(TraceNode(4, "x", 8)) == "t.et: node 4 ('x'): its type is 8; expected 1 to 7");
+  CHECK(contains(one(TraceNode(4, "x", 0)), "its type is 0; expected 1 to 7"));
+  CHECK(one(TraceNode(4, "x", kCompNode).after({3})) ==
         "t.et: node 4 ('x'): it depends on node 3, which does not exist");
-  CHECK(contains(one(Node(4, "x", kCompNode).after({4})), "node 4 ('x'): it waits for itself"));
-  CHECK(contains(one(Node(4, "x", kCollNode).with("comm_size", 1)), "it has no comm_type"));
-  CHECK(contains(one(Node(4, "x", kCollNode).with("comm_type", 1)), "it has no comm_size"));
+  CHECK(
+      contains(one(TraceNode(4, "x", kCompNode).after({4})), "node 4 ('x'): it waits for itself"));
+  CHECK(contains(one(TraceNode(4, "x", kCollNode).with("comm_size", 1)), "it has no comm_type"));
+  CHECK(contains(one(TraceNode(4, "x", kCollNode).with("comm_type", 1)), "it has no comm_size"));
   CHECK(contains(one(collective(4, 10, 1)), "its comm_type is 10; expected 0 to 9"));
   CHECK(contains(one(collective(4, 0, 0)), "its comm_size is 0; expected at least 1 byte"));
   CHECK(contains(one(collective(4, 0, -5)), "its comm_size is -5; expected at least 1 byte"));
   CHECK(contains(one(collective(4, 2, std::int64_t{1} << 62)), "is too large for 2 ranks"));
-  CHECK(contains(one(Node(4, "x", kCompNode).with("num_ops", -1)),
+  CHECK(contains(one(TraceNode(4, "x", kCompNode).with("num_ops", -1)),
                  "its num_ops is -1; expected a number"));
   CHECK(contains(one(collective(4, 5, 8).with("root", 2)),
                  "its root, rank 2, is not in its process group"));
+  CHECK(contains(chakra_refusal(std::vector<std::vector<TraceNode>>{
+                     {TraceNode(1, "a", kCompNode), TraceNode(1, "b", kCompNode)}}),
+                 "node 1 ('b'): a node before it has the same id"));
   CHECK(contains(
-      refusal(std::vector<std::vector<Node>>{{Node(1, "a", kCompNode), Node(1, "b", kCompNode)}}),
-      "node 1 ('b'): a node before it has the same id"));
-  CHECK(contains(one(Node(1, "g", kMetadataNode).inputs(R"([{"pg_name": "1", "ranks": [[1]]}])")),
-                 "a process group has no name, or ranks that are no list"));
+      one(TraceNode(1, "g", kMetadataNode).inputs(R"([{"pg_name": "1", "ranks": [[1]]}])")),
+      "a process group has no name, or ranks that are no list"));
   CHECK(contains(thrown([] { return chakra_job({}); }), "a job needs at least one trace"));
   // Calls that do not match are found by the checks of all jobs.
-  CHECK(contains(
-      refusal(std::vector<std::vector<Node>>{{collective(1, 0, 8)}, {collective(1, 0, 16)}}),
-      "is allreduce of 16 B, but rank 0 makes allreduce of 8 B"));
+  CHECK(contains(chakra_refusal(std::vector<std::vector<TraceNode>>{{collective(1, 0, 8)},
+                                                                    {collective(1, 0, 16)}}),
+                 "is allreduce of 16 B, but rank 0 makes allreduce of 8 B"));
 }
 
 TEST_CASE("damaged Chakra files are refused with the byte", "[workloads][readers][chakra]") {
   const std::string good =
-      chakra_bytes({Node(1, "a", kCompNode), Node(2, "b", kCompNode).after({1})});
-  CHECK(refusal(std::string()) == "t.et: it is empty; expected a Chakra execution trace");
-  CHECK(refusal(Node(1, "a", kCompNode).delimited()) ==
+      chakra_bytes({TraceNode(1, "a", kCompNode), TraceNode(2, "b", kCompNode).after({1})});
+  CHECK(chakra_refusal(std::string()) == "t.et: it is empty; expected a Chakra execution trace");
+  CHECK(chakra_refusal(TraceNode(1, "a", kCompNode).delimited()) ==
         "t.et: it does not begin with the metadata of a Chakra execution trace");
   // Every cut is an error, except between messages.
   std::vector<std::size_t> ends = {chakra_header().size()};
-  ends.push_back(ends.back() + Node(1, "a", kCompNode).delimited().size());
+  ends.push_back(ends.back() + TraceNode(1, "a", kCompNode).delimited().size());
   for (std::size_t size = 1; size < good.size(); ++size) {
     const bool whole = std::find(ends.begin(), ends.end(), size) != ends.end();
     INFO(size);
-    CHECK((refusal(good.substr(0, size)) == "(nothing thrown)") == whole);
+    CHECK((chakra_refusal(good.substr(0, size)) == "(nothing thrown)") == whole);
   }
-  CHECK(contains(refusal(good.substr(0, good.size() - 1)), "but the file ends after"));
-  CHECK(contains(refusal(chakra_header() + "\xff\xff\xff\xff\x0f"),
+  CHECK(contains(chakra_refusal(good.substr(0, good.size() - 1)), "but the file ends after"));
+  CHECK(contains(chakra_refusal(chakra_header() + "\xff\xff\xff\xff\x0f"),
                  "a message of 4294967295 bytes begins here, but the file ends after 0"));
-  CHECK(
-      contains(refusal(chakra_header() + std::string(11, '\xff')), "found no length of a message"));
-  CHECK(contains(refusal(chakra_header() + "\x02\x08\xff"), "field 1 is truncated or no number"));
-  CHECK(contains(refusal(chakra_header() + "\x02\x12\x05"),
+  CHECK(contains(chakra_refusal(chakra_header() + std::string(11, '\xff')),
+                 "found no length of a message"));
+  CHECK(contains(chakra_refusal(chakra_header() + "\x02\x08\xff"),
+                 "field 1 is truncated or no number"));
+  CHECK(contains(chakra_refusal(chakra_header() + "\x02\x12\x05"),
                  "field 2 has 5 bytes, but its message ends after 0"));
-  CHECK(contains(refusal(chakra_header() + "\x01\x0b"), "field 1 has wire type 3"));
-  CHECK(contains(refusal(chakra_header() + std::string("\x01\x00", 2)),
+  CHECK(contains(chakra_refusal(chakra_header() + "\x01\x0b"), "field 1 has wire type 3"));
+  CHECK(contains(chakra_refusal(chakra_header() + std::string("\x01\x00", 2)),
                  "byte 9: found no field of a protobuf message"));
   CHECK(contains(thrown([&] { return read_chakra_node_stream(good, "t.et", 1); }),
                  "the traces of the job have more than"));

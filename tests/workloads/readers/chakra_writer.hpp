@@ -71,13 +71,13 @@ inline constexpr std::uint64_t kRecvNode = 6;
 inline constexpr std::uint64_t kCollNode = 7;
 
 /// A node of a trace.
-class Node {
+class TraceNode {
  public:
-  Node(std::uint64_t id, std::string_view name, std::uint64_t type) {
+  TraceNode(std::uint64_t id, std::string_view name, std::uint64_t type) {
     message_.number(1, id).text(2, name).number(3, type);
   }
   /// Data dependencies, packed as proto3 writes them.
-  Node& after(const std::vector<std::uint64_t>& ids) {
+  TraceNode& after(const std::vector<std::uint64_t>& ids) {
     std::string packed;
     {
       StringOutputStream stream(&packed);
@@ -88,36 +88,36 @@ class Node {
     return *this;
   }
   /// A control dependency, not packed.
-  Node& after_control(std::uint64_t id) {
+  TraceNode& after_control(std::uint64_t id) {
     return raw([&](Message& m) { m.number(4, id); });
   }
-  Node& lasts(std::uint64_t micros) {
+  TraceNode& lasts(std::uint64_t micros) {
     return raw([&](Message& m) { m.number(7, micros); });
   }
   /// An int64 attribute.
-  Node& with(std::string_view name, std::int64_t value) {
+  TraceNode& with(std::string_view name, std::int64_t value) {
     return attribute(Message().text(1, name).number(9, static_cast<std::uint64_t>(value)));
   }
-  Node& with_text(std::string_view name, std::string_view value) {
+  TraceNode& with_text(std::string_view name, std::string_view value) {
     return attribute(Message().text(1, name).text(29, value));
   }
-  Node& with_flag(std::string_view name, bool value) {
+  TraceNode& with_flag(std::string_view name, bool value) {
     return attribute(Message().text(1, name).number(27, value ? 1 : 0));
   }
-  Node& with_flags(std::string_view name, std::string_view packed) {
+  TraceNode& with_flags(std::string_view name, std::string_view packed) {
     return attribute(Message().text(1, name).text(28, Message().text(1, packed).bytes()));
   }
-  Node& attribute(const Message& value) {
+  TraceNode& attribute(const Message& value) {
     return raw([&](Message& m) { m.text(10, value.bytes()); });
   }
-  Node& inputs(std::string_view values) {
+  TraceNode& inputs(std::string_view values) {
     return raw([&](Message& m) { m.text(8, Message().text(1, values).bytes()); });
   }
   [[nodiscard]] std::string delimited() const { return message_.delimited(); }
 
  private:
   template <class Write>
-  Node& raw(const Write& write) {
+  TraceNode& raw(const Write& write) {
     write(message_);
     return *this;
   }
@@ -127,9 +127,9 @@ class Node {
 inline std::string chakra_header() { return Message().text(1, "0.0.4").delimited(); }
 
 /// The bytes of a trace.
-inline std::string chakra_bytes(const std::vector<Node>& nodes) {
+inline std::string chakra_bytes(const std::vector<TraceNode>& nodes) {
   std::string bytes = chakra_header();
-  for (const Node& node : nodes) bytes += node.delimited();
+  for (const TraceNode& node : nodes) bytes += node.delimited();
   return bytes;
 }
 

@@ -6,6 +6,7 @@
 #include "support/contains.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
+#include "workloads/readers/dependencies.hpp"
 #include "workloads/readers/traces/kineto_groups.hpp"
 
 using namespace cclgym;
@@ -57,13 +58,8 @@ JobGraph replicated(const std::vector<Json>& events, KinetoOptions options = {})
   return kineto_job({parsed(trace_json(events))}, options);
 }
 
-std::string refusal(const std::vector<Json>& events, const KinetoOptions& options = {}) {
+std::string kineto_refusal(const std::vector<Json>& events, const KinetoOptions& options = {}) {
   return thrown([&] { return replicated(events, options); });
-}
-
-std::vector<std::int32_t> deps_of(const RankProgram& program, std::int32_t op) {
-  return {program.deps.begin() + program.dep_begin[at(op)],
-          program.deps.begin() + program.dep_begin[at(op) + 1]};
 }
 
 // End of the last operation if communication takes its measured times, s.
@@ -180,11 +176,12 @@ TEST_CASE("one step of a trace is chosen", "[workloads][readers][kineto]") {
   REQUIRE(fifth.program(0).size() == 3);
   CHECK(fifth.program(0).ops[2].seconds == Approx(10e-6));
   CHECK(measured_end(fifth, {}) == Approx(100e-6));
-  CHECK(refusal(events, {.step = 8}) == "t.json: it has no step 8; it has 3 steps, from 5 to 7");
-  CHECK(refusal(events, {.step = 7}) == "t.json: step 7 has no operations on the GPU");
-  CHECK(refusal({events[7]}, {.step = 7}) ==
+  CHECK(kineto_refusal(events, {.step = 8}) ==
+        "t.json: it has no step 8; it has 3 steps, from 5 to 7");
+  CHECK(kineto_refusal(events, {.step = 7}) == "t.json: step 7 has no operations on the GPU");
+  CHECK(kineto_refusal({events[7]}, {.step = 7}) ==
         "t.json: it has no step 7: the profiler wrote no steps");
-  CHECK(refusal({}) == "t.json: it has no operations on the GPU");
+  CHECK(kineto_refusal({}) == "t.json: it has no operations on the GPU");
 }
 
 TEST_CASE("times are exact to a nanosecond", "[workloads][readers][kineto]") {
@@ -307,7 +304,7 @@ TEST_CASE("ranks have their own traces, in any order", "[workloads][readers][kin
 
 TEST_CASE("wrong events are refused with their numbers", "[workloads][readers][kineto]") {
   const Json first = kernel("k", 0, 1, kComputeStream);
-  const auto second = [&](const Json& event) { return refusal({first, event}); };
+  const auto second = [&](const Json& event) { return kineto_refusal({first, event}); };
   const auto changed = [](const char* key, const Json& value) {
     Json event = call("allreduce", 8, 8, 5, 1);
     event["args"][key] = value;
@@ -348,7 +345,8 @@ TEST_CASE("wrong events are refused with their numbers", "[workloads][readers][k
   CHECK(contains(second(complete("kernel", "n", 1e300, 1)), "it has no time (ts)"));
   std::vector<Json> streams;
   for (int stream = 0; stream < 1025; ++stream) streams.push_back(kernel("k", 0, 1, stream));
-  CHECK(contains(refusal(streams), "it has operations on 1025 streams; expected at most 1024"));
+  CHECK(contains(kineto_refusal(streams),
+                 "it has operations on 1025 streams; expected at most 1024"));
 }
 
 TEST_CASE("a trace without distributedInfo is refused by name", "[workloads][readers][kineto]") {
@@ -360,7 +358,7 @@ TEST_CASE("a trace without distributedInfo is refused by name", "[workloads][rea
             "distributedInfo with world_size is missing; expected it, or the traces of all ranks");
   // With the traces of all ranks, their number is known.
   CHECK(kineto_job({parsed(json), parsed(json)}, {}).ranks == 2);
-  CHECK(contains(refusal({call("allreduce", 8, 8, 5, 1, "[0, 2]")}),
+  CHECK(contains(kineto_refusal({call("allreduce", 8, 8, 5, 1, "[0, 2]")}),
                  "its process group '0' has rank 2, but the job has 2 ranks"));
 }
 
