@@ -69,13 +69,15 @@ int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& full_gr
 }  // namespace
 
 Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const CostModel& model,
-                   const Call& call, const Config& config, std::span<const double> start_delays_s)
+                   const Call& call, const Config& config, std::span<const double> start_delays_s,
+                   const std::optional<LaunchedBlocks>& launched)
     : outline_(outline),
       fabric_(fabric),
       model_(model),
       config_(config),
       slots_(outline.traits.direct ? 0 : config.slots),
       start_delays_s_(start_delays_s),
+      launched_(launched),
       index_(outline),
       kernels_(outline.kernels()),
       use_(network_use(outline, fabric)),
@@ -150,7 +152,8 @@ int Lowering::alike_in(int kernel) const {
 }
 
 void Lowering::add_starts() {
-  const std::vector<int> channels = channels_by_kernel();
+  std::vector<int> channels = channels_by_kernel();
+  if (launched_) channels.assign(1, launched_->channels);
   std::vector<char> gated(static_cast<std::size_t>(fabric_.ranks()), 0);  // by rank: kernel 0 is
   for (const KernelGate& gate : outline_.gates) {
     if (gate.kernel == 0) gated[static_cast<std::size_t>(gate.rank)] = 1;
@@ -160,6 +163,7 @@ void Lowering::add_starts() {
     for (std::uint32_t b = outline_.first_block(rank); b < outline_.first_block(rank + 1); ++b) {
       ++blocks[static_cast<std::size_t>(outline_.blocks[b].kernel)];
     }
+    if (launched_) blocks.assign(1, static_cast<int>(launched_->blocks));
     TransferId launched = -1;
     for (int kernel = 0; kernel < kernels_; ++kernel) {
       const std::int32_t launch = costs_.record(
@@ -276,6 +280,14 @@ LoweredProgram lower(std::shared_ptr<const ProgramOutline> program, const Fabric
     }
   }
   return lowered_of(program->unrolled());
+}
+
+LoweredProgram lower_some(std::shared_ptr<const ProgramOutline> program, const Fabric& fabric,
+                          const CostModel& model, const Call& call, const Config& config,
+                          const LaunchedBlocks& launched) {
+  LoweredProgram lowered = Lowering(*program, fabric, model, call, config, {}, launched).run();
+  lowered.outline = std::move(program);
+  return lowered;
 }
 
 LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program, const Fabric& fabric,
