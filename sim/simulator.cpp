@@ -206,6 +206,9 @@ Simulator::Run Simulator::run_chosen(SimulationRecord& record, const NoiseSeed& 
 }
 
 std::optional<LoweredProgram> Simulator::lowered_exchange(const Call& call, const Config& config) {
+  const AlgorithmEntry* const known_algorithm = library_.find(config.algorithm);
+  if (known_algorithm == nullptr || !known_algorithm->exchanges) return std::nullopt;
+  const AlgorithmEntry& algorithm = *known_algorithm;
   if (engine_->name() != "flow" || !noise_.none() || cost_model_.random() ||
       cost_model_.network_burst_bytes > 0 ||
       cost_model_.connection_rate_Bps < ProtocolCost::kUnlimited) {
@@ -215,9 +218,7 @@ std::optional<LoweredProgram> Simulator::lowered_exchange(const Call& call, cons
       !reason.empty()) {
     throw UserError(reason);
   }
-  const AlgorithmEntry& algorithm = library_.at(config.algorithm);
-  const AlgorithmRequest request =
-      request_of(algorithm, call, config, *fabric_, cost_model_, rings_);
+  const AlgorithmRequest request = request_of(algorithm, call, config, *fabric_, cost_model_, {});
   const std::optional<DirectExchange> exchange = direct_exchange(algorithm, request);
   if (!exchange || exchange->messages() < fold_from_.messages) return std::nullopt;
   if (call.bytes == 0) throw UserError("a call's size must be > 0");
@@ -240,6 +241,7 @@ std::optional<LoweredProgram> Simulator::lowered_exchange(const Call& call, cons
                                 capacities_Bps.size()}];
   if (known.classes ? !known.classes->hold_for(capacities_Bps)
                     : !std::ranges::equal(known.capacities_Bps, capacities_Bps)) {
+    require_exchange_memory(algorithm, request, *exchange);
     known.classes = find_exchange_classes(*fabric, *exchange, capacities_Bps);
     known.capacities_Bps.assign(capacities_Bps.begin(), capacities_Bps.end());
   }

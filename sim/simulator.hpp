@@ -93,8 +93,8 @@ class Simulator {
   /// Sizes from which programs are simulated by classes of equal nodes. Smaller ones are simulated
   /// node by node: that takes less than a second, and their times keep every bit.
   struct FoldFrom {
-    std::int64_t messages = std::int64_t{1} << 15U;  ///< of a direct exchange
-    std::int64_t firings = std::int64_t{1} << 18U;   ///< of any other program
+    std::int64_t messages = std::int64_t{1} << 15U;  ///< messages of a direct exchange
+    std::int64_t firings = std::int64_t{1} << 18U;   ///< firings of any other program
   };
   void set_fold_from(const FoldFrom& from) { fold_from_ = from; }
 

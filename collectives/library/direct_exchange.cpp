@@ -1,8 +1,10 @@
 #include "collectives/library/direct_exchange.hpp"
 
+#include <fmt/format.h>
 #include <vector>
 
 #include "core/index.hpp"
+#include "core/limits/memory_limit.hpp"
 
 namespace cclgym {
 
@@ -10,6 +12,17 @@ std::optional<DirectExchange> direct_exchange(const AlgorithmEntry& algorithm,
                                               const AlgorithmRequest& request) {
   if (!algorithm.exchanges || !algorithm.exchanges(request)) return std::nullopt;
   return DirectExchange{request.ranks, request.channels * request.compile.instances};
+}
+
+void require_exchange_memory(const AlgorithmEntry& algorithm, const AlgorithmRequest& request,
+                             const DirectExchange& exchange) {
+  // Half of what 2,048 ranks took, as for programs (docs/performance.md, "Memory").
+  constexpr double kBytesPerMessage = 19;
+  require_memory(kBytesPerMessage * static_cast<double>(exchange.messages()),
+                 fmt::format("{} by '{}' on {} ranks with {} channel{}",
+                             to_string(request.collective), algorithm.name, request.ranks,
+                             request.channels, request.channels == 1 ? "" : "s"),
+                 "a smaller fabric, fewer channels or fewer instances need less");
 }
 
 ProgramOutline exchange_outline(const AlgorithmEntry& algorithm, const AlgorithmRequest& request,

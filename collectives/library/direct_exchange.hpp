@@ -40,6 +40,11 @@ struct DirectExchange {
 [[nodiscard]] std::optional<DirectExchange> direct_exchange(const AlgorithmEntry& algorithm,
                                                             const AlgorithmRequest& request);
 
+/// Throws ResourceError if the classes of its messages (find_exchange_classes), which must be found
+/// for a simulation, cannot fit into the memory of this process.
+void require_exchange_memory(const AlgorithmEntry& algorithm, const AlgorithmRequest& request,
+                             const DirectExchange& exchange);
+
 /// Outline of some of the messages of a direct exchange, with the copies of rank 0 only. A rank
 /// has a block for each message that it sends or receives, in the order of `messages`, which must
 /// differ from each other.
