@@ -22,17 +22,38 @@ std::int32_t tiles_in(const ProgramOutline& outline, const Call& call, const Con
                   config);
 }
 
-// The graph with one node per class of equal nodes, which have equally long chains; the graph
-// itself if its nodes have no classes.
+// The graph with one node per class of nodes that have equally long chains; the graph itself if its
+// nodes have no classes. Routes and costs do not matter: all flows cross one link.
 std::shared_ptr<const TransferGraph> graph_of_classes(
     const std::shared_ptr<const TransferGraph>& graph) {
-  std::vector<std::uint64_t> kinds(at(graph->size()));
+  TransferGraph bare;
+  bare.set_link_capacities({1});
+  const std::int32_t links[] = {0};
+  const std::int32_t route = bare.add_route(links);
+  std::vector<std::uint64_t> kinds;
+  std::vector<std::int32_t> missing;
   for (TransferId node = 0; node < graph->size(); ++node) {
-    kinds[at(node)] = graph->route_of(node) >= 0 ? 1 : 0;
+    const bool flow = graph->route_of(node) >= 0;
+    if (flow) {
+      (void)bare.add_flow(route, 0, 0, kNoRateCap, graph->repeat(node));
+    } else {
+      (void)bare.add_delay(0, graph->repeat(node), graph->overlapping(node));
+    }
+    kinds.push_back(flow ? 1 : 0);
+    missing.push_back(graph->dependencies(node));
   }
-  const std::optional<GraphSymmetry> symmetry = find_symmetry(*graph, kinds);
+  for (TransferId node = 0; node < graph->size(); ++node) {
+    for (const TransferGraph::Edge& edge : graph->successors(node)) {
+      bare.add_edge(node, edge.target, edge.lag);
+      --missing[at(edge.target)];
+    }
+  }
+  // Some nodes may wait for an event that never happens.
+  if (std::ranges::any_of(missing, [](std::int32_t left) { return left != 0; })) return graph;
+  bare.finish();
+  const std::optional<GraphSymmetry> symmetry = find_symmetry(bare, kinds);
   if (!symmetry) return graph;
-  return class_graph(*graph, *symmetry);
+  return class_graph(bare, *symmetry);
 }
 
 // Number of flows on the longest chain of firings that wait for each other: the time of the graph
