@@ -232,8 +232,10 @@ int simulate(const std::vector<std::string>& args) {
   }
   print_warning(noise_warning(simulator.noise(), *fabric));
   const auto seed = static_cast<std::uint64_t>(arguments->integer(options().seed));
+  const RecordDetail detail =
+      arguments->has("timeline") ? RecordDetail::Nodes : RecordDetail::Classes;
   const SimulationRecord record = program == nullptr
-                                      ? simulator.record(call, config, seed)
+                                      ? simulator.record(call, config, seed, 0, detail)
                                       : simulator.record_program(program, call, config, seed);
   if (arguments->has("json")) {
     print_simulation_json(record, simulator, tuner);
