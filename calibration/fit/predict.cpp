@@ -76,6 +76,8 @@ Predictor::~Predictor() = default;
 
 const ParameterSet& Predictor::set_of(std::size_t cell) const { return site_of_[cell]->set; }
 
+const Fabric& Predictor::fabric_of(std::size_t cell) const { return *site_of_[cell]->fabric; }
+
 void Predictor::share(const TaskOptions& options, std::optional<SharedModels> models) {
   if (options.place == nullptr) return;
   rounds_ = std::make_unique<PredictionRounds>(cells_, groups_, options, std::move(models));

@@ -32,6 +32,7 @@ struct MeasuredCell {
   double least_s = 0;
   double most_s = 0;
   int rows = 0;
+  std::vector<double> times_s{};  ///< times of the rows, in the order of the file
   std::set<std::string> configs;  ///< configs of the rows
   std::set<std::string> sources;
   SourceLocation where{};  ///< location of the first row
