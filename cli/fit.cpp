@@ -1,6 +1,7 @@
 // cclgym fit: fits a parameter set to measured times.
 #include "calibration/fit/fit.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
@@ -132,8 +133,28 @@ nlohmann::ordered_json errors_json(const std::string& group, std::span<const Com
           {"median", errors.median}, {"p90", errors.p90},   {"bias", errors.bias}};
 }
 
+nlohmann::ordered_json starts_json(const FitResult& result) {
+  const StartsAgreement agreement = starts_agreement(result);
+  nlohmann::ordered_json objectives = nlohmann::ordered_json::array();
+  for (const SearchEnd& end : result.ends) objectives.push_back(end.objective);
+  return {{"objectives", objectives},
+          {"best", result.best_start},
+          {"same_optimum", agreement.same},
+          {"worst_gap", agreement.worst_gap},
+          {"largest_factor", agreement.factor},
+          {"parameter", agreement.parameter},
+          {"outside_interval", agreement.outside}};
+}
+
+// Held-out cells that a fit of the start set, or of one before it, saw.
+std::size_t seen_by_start(const FitResult& result, const ParameterSet& start) {
+  return static_cast<std::size_t>(std::count_if(
+      result.held_out.begin(), result.held_out.end(),
+      [&](const Compared& each) { return seen_by(start, each.cell) == Seen::Fitted; }));
+}
+
 // Values in SI units; errors are |ln(simulated / measured)|.
-nlohmann::ordered_json fit_json(const FitResult& result) {
+nlohmann::ordered_json fit_json(const FitResult& result, const ParameterSet& start) {
   nlohmann::ordered_json json{{"parameters", nlohmann::ordered_json::array()},
                               {"without_effect", result.without_effect}};
   for (const FittedParameter& one : result.parameters) {
@@ -146,7 +167,12 @@ nlohmann::ordered_json fit_json(const FitResult& result) {
   nlohmann::ordered_json& errors = json["errors"] = nlohmann::ordered_json::object();
   errors["before"] = errors_json("before", result.before);
   errors["fitted"] = errors_json("fitted", result.fitted);
-  if (!result.held_out.empty()) errors["held_out"] = errors_json("held out", result.held_out);
+  if (!result.held_out.empty()) {
+    errors["held_out"] = errors_json("held out", result.held_out);
+    errors["held_out"]["seen_by_start"] = seen_by_start(result, start);
+  }
+  json["evaluations"] = result.evaluations;
+  json["starts"] = starts_json(result);
   return json;
 }
 
@@ -245,7 +271,7 @@ int fit_parameters(const std::vector<std::string>& args, TaskPlace* place) {
   }
   const bool json = wants_json(*arguments);
   if (json) {
-    print_json(fit_json(result));
+    print_json(fit_json(result, start_set));
   } else {
     print_out("{}", fit_text(result));
   }

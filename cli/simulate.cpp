@@ -18,6 +18,7 @@
 #include "sim/noise/noise_warning.hpp"
 #include "sim/simulator.hpp"
 #include "sim/timeline.hpp"
+#include "sim/tuners/nccl_default_tuner.hpp"
 #include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
@@ -158,6 +159,30 @@ std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
   return program;
 }
 
+// The interval of the measured time. The cells behind intervals are calls that NCCL or RCCL carried
+// out, on networks as they were, so noise would count twice.
+StatedInterval interval_of(const Arguments& arguments, const ParameterSet& set,
+                           const Simulator& simulator, const Config& config,
+                           const std::string& tuner) {
+  const TimeIntervals own = arguments.has("intervals")
+                                ? load_time_intervals(arguments.text("intervals"))
+                                : TimeIntervals{};
+  const TimeIntervals& table = arguments.has("intervals") ? own : shipped_time_intervals();
+  StatedInterval stated{.coverage = table.coverage};
+  if (!simulator.noise().none()) {
+    stated.found.basis = "the time contains noise, and so do the rows behind intervals";
+  } else if (arguments.has("program") ||
+             (!tuner.starts_with("nccl-default") && !tuner.starts_with("rccl-default") &&
+              !nccl_algorithm(config.algorithm))) {
+    stated.found.basis =
+        fmt::format("the rows behind intervals are of NCCL's algorithms, not of {}",
+                    quoted(config.algorithm, 200));
+  } else {
+    stated.found = find_interval(table, set, simulator.fabric());
+  }
+  return stated;
+}
+
 int simulate(const std::vector<std::string>& args) {
   ArgumentReader reader(simulate_command());
   reader.input("fabric", "F", "name of a fabric (cclgym list fabrics), or a .yaml file");
@@ -181,6 +206,9 @@ int simulate(const std::vector<std::string>& args) {
           .input("cost-model", "M",
                  "name of a cost model (cclgym list cost-models), a .yaml file, or auto, the model "
                  "for the fabric's GPU [default: auto]")
+          .input("intervals", "FILE",
+                 "table of intervals that cclgym compare --write-intervals wrote [default: that of "
+                 "the shipped sets]")
           .option("engine", "E", "simulation engine [default: the first of cclgym list engines]")
           .option(options().noise, "P")
           .option(options().seed, "N")
@@ -202,8 +230,9 @@ int simulate(const std::vector<std::string>& args) {
   }
   call.bytes = read_bytes(arguments->required("size"), options().size, argument_location("size"));
   config.threads = static_cast<int>(arguments->integer(options().threads));
-  const CostModel model = cost_model_for(
+  const ParameterSet set = parameter_set_for(
       arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
+  const CostModel& model = set.model;
   print_warning(cost_model_warning(model, *fabric));
   std::string tuner;
   if (program == nullptr && is_tuner(config.algorithm)) {
@@ -232,13 +261,16 @@ int simulate(const std::vector<std::string>& args) {
   }
   print_warning(noise_warning(simulator.noise(), *fabric));
   const auto seed = static_cast<std::uint64_t>(arguments->integer(options().seed));
+  const RecordDetail detail =
+      arguments->has("timeline") ? RecordDetail::Nodes : RecordDetail::Classes;
   const SimulationRecord record = program == nullptr
-                                      ? simulator.record(call, config, seed)
+                                      ? simulator.record(call, config, seed, 0, detail)
                                       : simulator.record_program(program, call, config, seed);
+  const StatedInterval interval = interval_of(*arguments, set, simulator, record.config, tuner);
   if (arguments->has("json")) {
-    print_simulation_json(record, simulator, tuner);
+    print_simulation_json(record, simulator, tuner, interval);
   } else {
-    print_simulation(record, simulator, tuner);
+    print_simulation(record, simulator, tuner, interval);
   }
   if (arguments->has("timeline")) {
     write_timeline_file(arguments->text("timeline"), record, *fabric);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace cclgym {
@@ -120,15 +121,30 @@ std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
     graph.links_on_way(route, chose ? record.way[firing] : 0, links);
     // Tiles that were not simulated move as many bytes as those that were.
     const double bytes = graph.bytes(flow) * record.lowered.graph->repeat(flow);
-    for (const std::int32_t id : links) {
-      LinkUse& use = uses[static_cast<std::size_t>(id)];
-      if (chose || tile == 0) use.bytes += chose ? bytes / graph.repeat(flow) : bytes;
-      double& to_s = covered_to_s[static_cast<std::size_t>(id)];
+    const std::span<const std::int32_t> loads = graph.route_loads(route);
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      const auto id = static_cast<std::size_t>(links[i]);
+      LinkUse& use = uses[id];
+      const double all_bytes = loads.empty() ? bytes : bytes * loads[i];
+      if (chose || tile == 0) use.bytes += chose ? bytes / graph.repeat(flow) : all_bytes;
+      double& to_s = covered_to_s[id];
       const double from_s = std::max(to_s, interval.start_s);
       if (interval.end_s > from_s) use.busy_s += interval.end_s - from_s;
       to_s = std::max(to_s, interval.end_s);
       if (intervals) use.intervals.push_back(interval);
     }
+  }
+  std::vector<double> capacities_Bps(graph.link_capacities_Bps().begin(),
+                                     graph.link_capacities_Bps().end());
+  if (record.lowered.classes) {
+    std::vector<LinkUse> all;
+    std::vector<double> all_Bps;
+    for (const std::int32_t of : record.lowered.classes->link) {
+      all.push_back(of < 0 ? LinkUse{} : uses[static_cast<std::size_t>(of)]);
+      all_Bps.push_back(of < 0 ? 0 : capacities_Bps[static_cast<std::size_t>(of)]);
+    }
+    uses = std::move(all);
+    capacities_Bps = std::move(all_Bps);
   }
   uses.resize(record.lowered.fabric_links);  // drops the ranks' proxies
   const bool all_tiles = record.result.simulated_tiles == record.result.tiles;
@@ -138,7 +154,7 @@ std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
     LinkUse& use = uses[link];
     use.busy_s *= scale;
     use.rate_Bps = time_s > 0 ? use.bytes / time_s : 0;
-    use.capacity_Bps = graph.link_capacities_Bps()[link];
+    use.capacity_Bps = capacities_Bps[link];
   }
   return uses;
 }

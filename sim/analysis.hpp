@@ -29,7 +29,8 @@ struct StepTime {
   Message received{};
   double arrival_s = 0;  ///< date at which the received message has arrived
 };
-/// Every step, ordered by rank, thread block, tile (simulated tiles only) and step.
+/// Every step, ordered by rank, thread block, tile (simulated tiles only) and step. The record must
+/// have nodes, not classes.
 [[nodiscard]] std::vector<StepTime> step_times(const SimulationRecord& record);
 
 /// One message on one link.
@@ -53,7 +54,9 @@ struct LinkUse {
   /// Bytes moved as a share of those that the link could have moved during the call, 0 to 1.
   [[nodiscard]] double share() const { return capacity_Bps > 0 ? rate_Bps / capacity_Bps : 0; }
 };
-/// Use of each link of the fabric; with `intervals`, also every message on every link.
+/// Use of each link of the fabric; with `intervals`, also every message on every link. In a record
+/// of classes, the use of a link is that of its class, and each message is there once, whatever the
+/// number of its class on the link; links that no message crosses have no capacity.
 [[nodiscard]] std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals = true);
 
 /// Indices of the links that moved any bytes, sorted by LinkUse::share, descending; ties go to the
@@ -69,7 +72,8 @@ struct Firing {
   std::int32_t tile = 0;
 };
 /// The chain of firings that determines the completion time of the simulated tiles, first to last:
-/// each starts at the date at which the previous one is done.
+/// each starts at the date at which the previous one is done. In a record of classes, the firings
+/// are those of classes: a node need not be a neighbour of the next one's first node.
 [[nodiscard]] std::vector<Firing> critical_path(const SimulationRecord& record);
 
 }  // namespace cclgym

@@ -4,10 +4,12 @@
 #include <fmt/core.h>
 #include <optional>
 
+#include "collectives/library/direct_exchange.hpp"
 #include "collectives/library/logical_rings.hpp"
 #include "collectives/library/program_entry.hpp"
 #include "core/error.hpp"
 #include "core/random.hpp"
+#include "sim/classes/class_program.hpp"
 #include "sim/config_checks.hpp"
 #include "sim/engine/steady_state.hpp"
 #include "sim/lowering/alike_channels.hpp"
@@ -116,13 +118,18 @@ Result Simulator::simulate(const Call& call, const Config& config, std::uint64_t
   SimulationRecord record;
   record.call = call;
   record.config = config;
-  (void)run(program(call, config), record, {seed, repetition}, false);
+  (void)run_chosen(record, {seed, repetition}, false, RecordDetail::Classes);
   return record.result;
 }
 
 SimulationRecord Simulator::record(const Call& call, const Config& config, std::uint64_t seed,
-                                   std::uint64_t repetition) {
-  return record_built(program(call, config), call, config, {seed, repetition});
+                                   std::uint64_t repetition, RecordDetail detail) {
+  SimulationRecord record;
+  record.call = call;
+  record.config = config;
+  const Run made = run_chosen(record, {seed, repetition}, true, detail);
+  add_dates(record, made);
+  return record;
 }
 
 SimulationRecord Simulator::record_program(std::shared_ptr<const ThreadBlockProgram> program,
@@ -130,16 +137,16 @@ SimulationRecord Simulator::record_program(std::shared_ptr<const ThreadBlockProg
                                            std::uint64_t seed, std::uint64_t repetition) {
   BuiltProgram built{outline_of_large(*program), nullptr};
   built.program = std::move(program);
-  return record_built(built, call, config, {seed, repetition});
-}
-
-SimulationRecord Simulator::record_built(const BuiltProgram& program, const Call& call,
-                                         const Config& config, const NoiseSeed& seed) {
   SimulationRecord record;
   record.call = call;
   record.config = config;
-  const Run made = run(program, record, seed, true);
-  if (made.dated || record.graph->firings() > SimulationRecord::kMostDated) return record;
+  const Run made = run(built, record, {seed, repetition}, true);
+  add_dates(record, made);
+  return record;
+}
+
+void Simulator::add_dates(SimulationRecord& record, const Run& made) {
+  if (made.dated || record.graph->firings() > SimulationRecord::kMostDated) return;
   Recorder recorder(record, made.noisy.unfolded);
   if ((record.graph->folded() && !made.noisy.unfolded) || record.graph->adaptive()) {
     engine_->load(made.noisy.graph);
@@ -149,7 +156,6 @@ SimulationRecord Simulator::record_built(const BuiltProgram& program, const Call
     std::copy_n(made.only.start_s.begin(), record.start_s.size(), record.start_s.begin());
     std::copy_n(made.only.end_s.begin(), record.end_s.size(), record.end_s.begin());
   }
-  return record;
 }
 
 std::shared_ptr<const ThreadBlockProgram> Simulator::compiled(const Call& call,
@@ -184,16 +190,100 @@ NoisyProgram Simulator::noisy(const BuiltProgram& program, const Call& call, con
   return apply_noise(std::move(lowered), *fabric_, cost_model_, noise_, seed);
 }
 
+Simulator::Run Simulator::run_chosen(SimulationRecord& record, const NoiseSeed& seed,
+                                     bool keep_dates, RecordDetail detail) {
+  if (detail == RecordDetail::Classes) {
+    if (auto lowered = lowered_exchange(record.call, record.config)) {
+      Run made;
+      made.noisy.graph = lowered->graph;
+      made.noisy.rank_last = lowered->rank_last;
+      made.noisy.lowered = std::move(*lowered);
+      run_lowered(made, record, keep_dates, nullptr);
+      return made;
+    }
+  }
+  return run(program(record.call, record.config), record, seed, keep_dates, detail);
+}
+
+std::optional<LoweredProgram> Simulator::lowered_exchange(const Call& call, const Config& config) {
+  const AlgorithmEntry* const known_algorithm = library_.find(config.algorithm);
+  if (known_algorithm == nullptr || !known_algorithm->exchanges) return std::nullopt;
+  const AlgorithmEntry& algorithm = *known_algorithm;
+  if (engine_->name() != "flow" || !noise_.none() || cost_model_.random() ||
+      cost_model_.network_burst_bytes > 0 ||
+      cost_model_.connection_rate_Bps < ProtocolCost::kUnlimited) {
+    return std::nullopt;
+  }
+  if (const std::string reason = check_config(library_, call, config, fabric_->ranks());
+      !reason.empty()) {
+    throw UserError(reason);
+  }
+  const AlgorithmRequest request = request_of(algorithm, call, config, *fabric_, cost_model_, {});
+  const std::optional<DirectExchange> exchange = direct_exchange(algorithm, request);
+  if (!exchange || exchange->messages() < fold_from_.messages) return std::nullopt;
+  if (call.bytes == 0) throw UserError("a call's size must be > 0");
+  if (const std::string reason = check_resident(library_, call, config, *fabric_, cost_model_);
+      !reason.empty()) {
+    throw UserError(reason);
+  }
+  const std::shared_ptr<const Fabric>& fabric = fabric_for(algorithm.traits.nic);
+  const auto lowered = [&](std::span<const ExchangeMessage> messages) {
+    LoweredProgram examples = lower_some(
+        std::make_shared<const ProgramOutline>(exchange_outline(algorithm, request, messages)),
+        *fabric, cost_model_, call, config,
+        {.channels = exchange->channels, .blocks = exchange->blocks_per_rank()});
+    examples.fabric = fabric;
+    return examples;
+  };
+  const LoweredProgram empty = lowered({});
+  const std::span<const double> capacities_Bps = empty.graph->link_capacities_Bps();
+  Exchange& known = exchanges_[{config.algorithm, exchange->channels, algorithm.traits.nic,
+                                capacities_Bps.size()}];
+  if (known.classes ? !known.classes->hold_for(capacities_Bps)
+                    : !std::ranges::equal(known.capacities_Bps, capacities_Bps)) {
+    require_exchange_memory(algorithm, request, *exchange);
+    known.classes = find_exchange_classes(*fabric, *exchange, capacities_Bps);
+    known.capacities_Bps.assign(capacities_Bps.begin(), capacities_Bps.end());
+  }
+  if (!known.classes) return std::nullopt;
+  return exchange_of_classes(lowered(known.classes->first), *exchange, *known.classes);
+}
+
+// Replaces the nodes of a large program by their classes.
+void Simulator::fold(NoisyProgram& noisy) const {
+  const TransferGraph& graph = *noisy.graph;
+  if (engine_->name() != "flow" || !noisy.steady() || noisy.unfolded || graph.adaptive() ||
+      graph.firings() < fold_from_.firings || !noisy.lowered.costs.delays.empty()) {
+    return;
+  }
+  std::optional<LoweredProgram> classes = program_of_classes(noisy.lowered);
+  if (!classes) return;
+  noisy.graph = classes->graph;
+  noisy.rank_last = classes->rank_last;
+  noisy.lowered = std::move(*classes);
+}
+
 Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& record,
-                              const NoiseSeed& seed, bool keep_dates) {
-  const Call& call = record.call;
-  require_runnable(program, call, record.config);
+                              const NoiseSeed& seed, bool keep_dates, RecordDetail detail) {
+  require_runnable(program, record.call, record.config);
   record.start_delay_s = start_delays(seed);
   Run made;
-  made.noisy = noisy(program, call, record.config, record.start_delay_s, seed);
+  made.noisy = noisy(program, record.call, record.config, record.start_delay_s, seed);
+  if (detail == RecordDetail::Classes) fold(made.noisy);
+  made.noisy.lowered.program = program.program;
+  try {
+    run_lowered(made, record, keep_dates, &program);
+  } catch (const GraphStalled&) {  // the nodes of a class have no names of their own
+    return run(program, record, seed, keep_dates, RecordDetail::Nodes);
+  }
+  return made;
+}
+
+void Simulator::run_lowered(Run& made, SimulationRecord& record, bool keep_dates,
+                            const BuiltProgram* program) {
+  const Call& call = record.call;
   const bool steady = made.noisy.steady();
   record.lowered = std::move(made.noisy.lowered);
-  record.lowered.program = program.program;
   const LoweredProgram& lowered = record.lowered;
   const NoisyProgram& noisy = made.noisy;
   // Without tiles one run is enough, and it fills the record.
@@ -205,12 +295,16 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
   if (made.dated) recorder.emplace(record, false);
   TiledDates dates;
   try {
+    // As many tiles as without classes.
+    TileBudget budget = tile_budget_;
+    budget.firings =
+        static_cast<std::int64_t>(static_cast<double>(budget.firings) * share_of_nodes(lowered));
     dates = run_tiles(*engine_, noisy.graph, noisy.unfolded ? 1 : lowered.tiles, noisy.rank_last,
-                      tile_budget_, noisy.capacities.get(), recorder ? &*recorder : nullptr,
-                      &tile_runs_);
+                      budget, noisy.capacities.get(), recorder ? &*recorder : nullptr, &tile_runs_);
   } catch (const GraphStalled& cause) {
+    if (lowered.classes) throw;
     if (lowered.folded) {  // nodes of single steps give a better error message
-      const LoweredProgram each = lower(program.outline, *lowered.fabric, cost_model_, call,
+      const LoweredProgram each = lower(program->outline, *lowered.fabric, cost_model_, call,
                                         record.config, record.start_delay_s, Folding::Never);
       try {
         engine_->load(each.graph);
@@ -232,7 +326,7 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
 
   Result& result = record.result;
   result.steps = lowered.steps;
-  result.flows = lowered.graph->flow_firings() * lowered.outline->alike_channels;
+  result.flows = flow_firings(lowered) * lowered.outline->alike_channels;
   result.tiles = lowered.tiles;
   result.simulated_tiles = dates.simulated;
   result.tile_error_s = dates.error_s;
@@ -252,7 +346,6 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
     result.algbw_Bps = static_cast<double>(call.bytes) / result.time_s;
     result.busbw_Bps = result.algbw_Bps * bus_bandwidth_factor(call.collective, fabric_->ranks());
   }
-  return made;
 }
 
 const Simulator::BuiltProgram& Simulator::program(const Call& call, const Config& config) {

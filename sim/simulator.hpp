@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "collectives/library/algorithm_library.hpp"
 #include "cost_models/cost_model.hpp"
 #include "sim/call/call.hpp"
+#include "sim/classes/exchange_classes.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/engine/steady_state.hpp"
 #include "sim/lowering/lowering.hpp"
@@ -44,6 +46,15 @@ struct SimulationRecord {
   /// True if the dates of the firings are known, which needs at most kMostDated firings.
   [[nodiscard]] bool dated() const { return !first_firing.empty(); }
   static constexpr std::int64_t kMostDated = 40'000'000;
+};
+
+/// Parts of a program that a record has.
+enum class RecordDetail : std::uint8_t {
+  Nodes,  ///< every node of the program
+  /// One node for each class of equal nodes (LoweredProgram::classes), if a large program has
+  /// them: enough for times, the use of links and the critical path. Dates are those of the nodes
+  /// except for rounding.
+  Classes,
 };
 
 /// Simulates calls on one fabric. Not thread-safe; any number may exist (with engine "simgrid", one
@@ -79,14 +90,25 @@ class Simulator {
   /// Sets the maximum number of tiles that are simulated before the rest is extrapolated.
   void set_tile_budget(const TileBudget& budget) { tile_budget_ = budget; }
 
+  /// Sizes from which programs are simulated by classes of equal nodes. Smaller ones are simulated
+  /// node by node: that takes less than a second, and their times keep every bit.
+  struct FoldFrom {
+    std::int64_t messages = std::int64_t{1} << 15U;  ///< messages of a direct exchange
+    std::int64_t firings = std::int64_t{1} << 18U;   ///< firings of any other program
+  };
+  void set_fold_from(const FoldFrom& from) { fold_from_ = from; }
+
   /// Simulates one call. `seed` and `repetition` choose the random draws of the noise and of the
   /// cost model's start skew, if there are any. The seed selects the machine (slow GPUs, degraded
   /// links); seed and repetition together select the moment. Throws UserError if the configuration
-  /// does not fit the call or the fabric, SimulationStalled if the program cannot finish.
+  /// does not fit the call or the fabric, SimulationStalled if the program cannot finish. In large
+  /// programs, engine flow simulates one node for each class of equal nodes (docs/performance.md,
+  /// "Symmetric calls"); times are the same except for rounding, within 1e-9.
   [[nodiscard]] Result simulate(const Call& call, const Config& config, std::uint64_t seed = 0,
                                 std::uint64_t repetition = 0);
   [[nodiscard]] SimulationRecord record(const Call& call, const Config& config,
-                                        std::uint64_t seed = 0, std::uint64_t repetition = 0);
+                                        std::uint64_t seed = 0, std::uint64_t repetition = 0,
+                                        RecordDetail detail = RecordDetail::Nodes);
 
   /// The program that carries out the call; null if it is so large that only its outline is known.
   /// Throws UserError as simulate() does.
@@ -113,12 +135,28 @@ class Simulator {
     NoisyProgram noisy;  ///< all but its lowered program, which is moved into the record
     bool dated = false;  ///< true if the record has the dates of the firings
   };
-  [[nodiscard]] SimulationRecord record_built(const BuiltProgram& program, const Call& call,
-                                              const Config& config, const NoiseSeed& seed);
+  struct Exchange {
+    std::vector<double> capacities_Bps;  ///< for which there are no classes
+    std::optional<ExchangeClasses> classes;
+  };
+  /// Adds the dates of the firings to a record of a call that was run.
+  void add_dates(SimulationRecord& record, const Run& made);
   /// Lowers and simulates; fills the record, including the dates of the firings if `keep_dates` is
   /// set and no extra run is needed for them.
   Run run(const BuiltProgram& program, SimulationRecord& record, const NoiseSeed& seed,
-          bool keep_dates);
+          bool keep_dates, RecordDetail detail = RecordDetail::Nodes);
+  /// The same for the program that the record's call and configuration choose.
+  Run run_chosen(SimulationRecord& record, const NoiseSeed& seed, bool keep_dates,
+                 RecordDetail detail);
+  /// Simulates the lowered program in `made`. `program`: null if the lowering is not of all nodes.
+  void run_lowered(Run& made, SimulationRecord& record, bool keep_dates,
+                   const BuiltProgram* program);
+  /// Classes of a large direct exchange, lowered; nullopt if the call is none, or if its messages
+  /// are not equal in classes.
+  [[nodiscard]] std::optional<LoweredProgram> lowered_exchange(const Call& call,
+                                                               const Config& config);
+  /// Replaces the nodes of a large program by their classes, if it has them.
+  void fold(NoisyProgram& noisy) const;
   using ProgramKey = std::tuple<std::string, CollectiveKind, int, int, bool, int>;
   [[nodiscard]] const BuiltProgram& program(const Call& call, const Config& config);
   [[nodiscard]] std::vector<double> start_delays(const NoiseSeed& seed) const;
@@ -134,9 +172,12 @@ class Simulator {
   AlgorithmLibrary library_;
   NoiseProfile noise_;
   TileBudget tile_budget_;
+  FoldFrom fold_from_;
   std::unique_ptr<Engine> engine_;
   std::vector<std::vector<int>> rings_;
   std::map<ProgramKey, BuiltProgram> programs_;
+  /// By algorithm, channels of all instances, NICs and number of links.
+  std::map<std::tuple<std::string, int, NicUse, std::size_t>, Exchange> exchanges_;
   TileRuns tile_runs_;
 };
 

@@ -3,7 +3,7 @@
 #include <cassert>
 #include <fmt/format.h>
 #include <limits>
-#include <unordered_map>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/index.hpp"
@@ -15,7 +15,47 @@ namespace {
 
 using Adjacency = std::vector<std::vector<LinkId>>;
 
-// All widest shortest paths between two nodes, by a breadth-first search from both ends that stores
+// State of a search at a node.
+struct Touched {
+  int from_source = -1;      // hops; -1: not seen by the search from the source
+  int to_target = -1;        // hops; -1: not known to reach the target
+  double width_Bps = 0;      // widest bottleneck of the shortest paths to the target
+  std::vector<LinkId> ways;  // links of shortest paths; found by the search from the target
+};
+
+// The nodes that a search has touched. A table of all nodes is kept from search to search: a direct
+// exchange of 2,048 ranks makes 4 million searches, and a hash table would take most of their time.
+class TouchedNodes {
+ public:
+  // Forgets all nodes, of which there are `nodes`.
+  void clear(std::size_t nodes) {
+    if (of_.size() < nodes) {
+      of_.resize(nodes);
+      search_.resize(nodes, 0);
+    }
+    ++current_;
+  }
+  Touched& operator[](NodeId node) {
+    Touched& touched = of_[at(node)];
+    if (search_[at(node)] != current_) {
+      search_[at(node)] = current_;
+      touched.from_source = touched.to_target = -1;
+      touched.width_Bps = 0;
+      touched.ways.clear();
+    }
+    return touched;
+  }
+  [[nodiscard]] const Touched* find(NodeId node) const {
+    return search_[at(node)] == current_ ? &of_[at(node)] : nullptr;
+  }
+
+ private:
+  std::vector<Touched> of_;            // by node
+  std::vector<std::uint64_t> search_;  // by node: number of the search that touched it last
+  std::uint64_t current_ = 0;
+};
+
+// All widest shortest paths between two nodes, by a breadth-first search from both ends that visits
 // only the nodes it touches: the hub of a large network is reached, never expanded.
 class RouteSearch {
  public:
@@ -33,7 +73,7 @@ class RouteSearch {
   bool run(NodeId source, NodeId target) {
     source_ = source;
     target_ = target;
-    touched_.clear();
+    touched_.clear(nodes_.size());
     std::vector<std::vector<NodeId>> ahead{{source}};
     std::vector<NodeId> behind{target};
     touched_[source].from_source = 0;
@@ -64,7 +104,7 @@ class RouteSearch {
   // few channels already use all branches at both ends. Branches count from the rank on whose
   // cluster node the paths fork: docs/fabrics.md, "Routes".
   [[nodiscard]] std::vector<LinkId> pick(int source_rank, int target_rank, int channel) const {
-    const double best_Bps = touched_.at(source_).width_Bps;
+    const double best_Bps = touched_[source_].width_Bps;
     const int far_server = nodes_[at(target_)].server;
     const bool same_server = nodes_[at(source_)].server == far_server;
     std::vector<LinkId> path;
@@ -72,7 +112,7 @@ class RouteSearch {
     std::int64_t turn = 0;
     std::int64_t rest = channel;
     for (NodeId node = source_; node != target_;) {
-      const Touched& here = touched_.at(node);
+      const Touched& here = touched_[node];
       // A hub was reached from the target: its few useful links are known, and its many other links
       // are not visited.
       ways = here.ways.empty() ? out_[at(node)] : here.ways;
@@ -101,16 +141,11 @@ class RouteSearch {
   }
 
  private:
-  struct Touched {
-    int from_source = -1;      // hops; -1: not seen by the search from the source
-    int to_target = -1;        // hops; -1: not known to reach the target
-    double width_Bps = 0;      // widest bottleneck of the shortest paths to the target
-    std::vector<LinkId> ways;  // links of shortest paths; found by the search from the target
-  };
+  [[nodiscard]] const Touched* find(NodeId node) const { return touched_.find(node); }
 
-  [[nodiscard]] const Touched* find(NodeId node) const {
-    const auto it = touched_.find(node);
-    return it == touched_.end() ? nullptr : &it->second;
+  static TouchedNodes& kept() {
+    thread_local TouchedNodes nodes;
+    return nodes;
   }
 
   [[nodiscard]] bool may_pass(NodeId node) const {
@@ -192,7 +227,7 @@ class RouteSearch {
   Through through_;
   NodeId source_ = -1;
   NodeId target_ = -1;
-  std::unordered_map<NodeId, Touched> touched_;
+  TouchedNodes& touched_ = kept();
 };
 
 }  // namespace

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
 #include <set>
 
+#include "calibration/intervals/held_out_intervals.hpp"
 #include "core/files/csv.hpp"
 
 namespace cclgym {
@@ -33,9 +35,13 @@ struct ComparisonRow {
   int threads = 0;
   std::string cost_model;
   std::string seen;
+  std::string interval_low_us;
+  std::string interval_high_us;
+  std::string rows_inside;
+  std::string interval_from;
 };
 
-constexpr std::array<CsvColumn<ComparisonRow>, 19> kColumns{{
+constexpr std::array<CsvColumn<ComparisonRow>, 23> kColumns{{
     {"system", &ComparisonRow::system},
     {"ranks", &ComparisonRow::ranks},
     {"nodes", &ComparisonRow::nodes},
@@ -55,6 +61,10 @@ constexpr std::array<CsvColumn<ComparisonRow>, 19> kColumns{{
     {"threads", &ComparisonRow::threads},
     {"cost_model", &ComparisonRow::cost_model},
     {"seen", &ComparisonRow::seen},
+    {"interval_low_us", &ComparisonRow::interval_low_us},
+    {"interval_high_us", &ComparisonRow::interval_high_us},
+    {"rows_inside", &ComparisonRow::rows_inside},
+    {"interval_from", &ComparisonRow::interval_from},
 }};
 
 std::string summary_line(const Comparison& comparison) {
@@ -76,6 +86,42 @@ std::string refused_text(const std::vector<RefusedRows>& refused) {
   return text;
 }
 
+// Fields of the CSV are never quoted.
+std::string without_commas(std::string text) {
+  std::replace(text.begin(), text.end(), ',', ';');
+  return text;
+}
+
+// Intervals of the held-out cells. The table's interval for a class, if it has one, is stated for
+// cells that it was not made from; its interval for other sets, if nothing else gives one.
+void state_all_intervals(const TimeIntervals& table, const std::vector<FoundInterval>& of_table,
+                         Comparison& comparison) {
+  const auto state = [&](bool own) {
+    for (std::size_t i = 0; i < comparison.cells.size(); ++i) {
+      Compared& each = comparison.cells[i];
+      if (each.seen != Seen::HeldOut || each.interval.interval || made_from(table, each)) continue;
+      if (of_table[i].interval && (of_table[i].own || !own)) each.interval = of_table[i];
+    }
+  };
+  state(true);
+  state_intervals(comparison.cells, table.coverage);
+  state(false);
+}
+
+// Coverage of the intervals of held-out cells; empty without held-out cells.
+std::string intervals_text(const Comparison& comparison) {
+  const std::vector<CoverageRow> coverage = coverage_of(comparison.cells, comparison.coverage);
+  if (coverage.empty()) return "";
+  const std::string heading =
+      fmt::format("{:.0f} % intervals of held-out cells", 100 * comparison.coverage);
+  // The last row has all cells.
+  if (coverage.back().stated.cells == 0) {
+    return fmt::format("\n{}: none, because too few cells have other numbers of ranks\n", heading);
+  }
+  return fmt::format("\n{}, made without their own numbers of ranks\n{}", heading,
+                     coverage_text(coverage));
+}
+
 // Names the sets that do not state their fitted rows.
 std::string not_said_text(const Comparison& comparison) {
   std::set<std::string> sets;
@@ -92,7 +138,7 @@ std::string not_said_text(const Comparison& comparison) {
 
 Comparison compare(const std::string& file, MeasuredCells cells,
                    const std::optional<std::string>& cost_model, const TaskOptions& options,
-                   const PredictionProgress& progress) {
+                   const PredictionProgress& progress, const TimeIntervals& table) {
   Comparison comparison;
   comparison.file = file;
   comparison.refused = std::move(cells.refused);
@@ -106,10 +152,18 @@ Comparison compare(const std::string& file, MeasuredCells cells,
   comparison.warnings = predictor.warnings();
   const std::vector<Prediction> predictions = predictor.predict(progress);
   std::map<std::pair<std::string, std::string>, RefusedRows> refused;
+  std::vector<FoundInterval> of_table;
   for (std::size_t i = 0; i < predictions.size(); ++i) {
     const MeasuredCell& cell = predictor.cells()[i];
     if (predictions[i].refusal.empty()) {
-      comparison.cells.push_back({cell, predictions[i], seen_by(predictor.set_of(i), cell)});
+      const ParameterSet& set = predictor.set_of(i);
+      const Fabric& fabric = predictor.fabric_of(i);
+      comparison.cells.push_back({.cell = cell,
+                                  .prediction = predictions[i],
+                                  .seen = seen_by(set, cell),
+                                  .fabric = fabric.name(),
+                                  .values = values_digest(set.model)});
+      of_table.push_back(find_interval(table, set, fabric));
       continue;
     }
     RefusedRows& group = refused[{cell.system, predictions[i].refusal}];
@@ -118,6 +172,8 @@ Comparison compare(const std::string& file, MeasuredCells cells,
     group.rows += cell.rows;
   }
   for (auto& [key, group] : refused) comparison.refused.push_back(std::move(group));
+  comparison.coverage = table.coverage;
+  state_all_intervals(table, of_table, comparison);
   return comparison;
 }
 
@@ -139,6 +195,7 @@ std::string comparison_text(const Comparison& comparison, std::size_t worst) {
   if (comparison.cells.empty()) return text + refused_text(comparison.refused);
   text += "\n" + error_table_text("system", by_system_and_seen(comparison.cells));
   text += not_said_text(comparison);
+  text += intervals_text(comparison);
   for (const ComparedPart& part : parts_of(comparison)) {
     text += fmt::format("\n{}, {}\n", part.system, to_string(part.seen));
     std::vector<ErrorSummary> rows = by_reach(part.cells);
@@ -161,25 +218,35 @@ std::string comparison_csv(const Comparison& comparison) {
   for (const Compared& each : comparison.cells) {
     const MeasuredCell& cell = each.cell;
     const Config& config = each.prediction.config;
-    text += csv_line(kColumns, ComparisonRow{.system = cell.system,
-                                             .ranks = cell.ranks,
-                                             .nodes = cell.nodes,
-                                             .collective = std::string(to_string(cell.collective)),
-                                             .nccl_version = cell.named ? "" : cell.nccl_version,
-                                             .size_bytes = cell.bytes,
-                                             .rows = cell.rows,
-                                             .measured_us = cell.time_s * 1e6,
-                                             .measured_min_us = cell.least_s * 1e6,
-                                             .measured_max_us = cell.most_s * 1e6,
-                                             .simulated_us = each.prediction.time_s * 1e6,
-                                             .ratio = each.prediction.time_s / cell.time_s,
-                                             .algorithm = config.algorithm,
-                                             .protocol = std::string(to_string(config.protocol)),
-                                             .channels = config.channels,
-                                             .instances = config.instances,
-                                             .threads = config.threads,
-                                             .cost_model = each.prediction.cost_model,
-                                             .seen = std::string(to_string(each.seen))}) +
+    const std::optional<LogInterval>& interval = each.interval.interval;
+    const auto end_us = [&](double log_factor) {
+      return fmt::format("{:.6g}", each.prediction.time_s * std::exp(log_factor) * 1e6);
+    };
+    text += csv_line(kColumns,
+                     ComparisonRow{
+                         .system = cell.system,
+                         .ranks = cell.ranks,
+                         .nodes = cell.nodes,
+                         .collective = std::string(to_string(cell.collective)),
+                         .nccl_version = cell.named ? "" : cell.nccl_version,
+                         .size_bytes = cell.bytes,
+                         .rows = cell.rows,
+                         .measured_us = cell.time_s * 1e6,
+                         .measured_min_us = cell.least_s * 1e6,
+                         .measured_max_us = cell.most_s * 1e6,
+                         .simulated_us = each.prediction.time_s * 1e6,
+                         .ratio = each.prediction.time_s / cell.time_s,
+                         .algorithm = config.algorithm,
+                         .protocol = std::string(to_string(config.protocol)),
+                         .channels = config.channels,
+                         .instances = config.instances,
+                         .threads = config.threads,
+                         .cost_model = each.prediction.cost_model,
+                         .seen = std::string(to_string(each.seen)),
+                         .interval_low_us = interval ? end_us(interval->low) : "",
+                         .interval_high_us = interval ? end_us(interval->high) : "",
+                         .rows_inside = interval ? fmt::format("{:.4g}", share_inside(each)) : "",
+                         .interval_from = without_commas(each.interval.basis)}) +
             "\n";
   }
   return text;

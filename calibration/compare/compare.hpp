@@ -9,6 +9,7 @@
 #include "calibration/fit/error_table.hpp"
 #include "calibration/fit/predict.hpp"
 #include "calibration/measure/measured_cells.hpp"
+#include "cost_models/intervals/time_intervals.hpp"
 
 namespace cclgym {
 
@@ -19,15 +20,19 @@ struct Comparison {
   int rows = 0;                       ///< rows of the file that the filter accepted
   int left_out = 0;                   ///< rows that the filter rejected
   std::vector<std::string> warnings;  ///< Predictor::warnings
+  double coverage = 0.9;              ///< aim of the intervals of held-out cells
 };
 
 /// Simulates every cell, with its own parameter set or with `cost_model` (in the form that
-/// cost_model_for takes). Uses options.jobs threads, or options.place if there is one. Throws
-/// UserError if a fabric or a parameter set cannot be made.
+/// cost_model_for takes). Uses options.jobs threads, or options.place if there is one. A held-out
+/// cell that is not among the rows of `table` has the table's interval for its class; the others
+/// have intervals from the other held-out cells (state_intervals). Throws UserError if a fabric or
+/// a parameter set cannot be made.
 [[nodiscard]] Comparison compare(const std::string& file, MeasuredCells cells,
                                  const std::optional<std::string>& cost_model,
                                  const TaskOptions& options,
-                                 const PredictionProgress& progress = {});
+                                 const PredictionProgress& progress = {},
+                                 const TimeIntervals& table = shipped_time_intervals());
 
 /// The tables: systems, then per system the sets, size decades, ranks and collectives, the worst
 /// cells, and the rows that were not simulated. No line mixes fitted and held-out cells.

@@ -7,6 +7,7 @@
 
 #include "calibration/compare/compare.hpp"
 #include "calibration/compare/decisions.hpp"
+#include "calibration/intervals/held_out_intervals.hpp"
 #include "core/counted.hpp"
 #include "core/report/page.hpp"
 #include "core/version.hpp"
@@ -29,6 +30,36 @@ Json table_json(const std::vector<ErrorSummary>& rows) {
   return table;
 }
 
+// Both ends of a cell's interval in us and its origin; null if the cell has none.
+Json interval_json(const Compared& each) {
+  if (!each.interval.interval) return nullptr;
+  const LogInterval& interval = *each.interval.interval;
+  const double time_us = each.prediction.time_s * 1e6;
+  return {time_us * std::exp(interval.low), time_us * std::exp(interval.high), each.interval.basis};
+}
+
+// Share of rows inside, share of medians inside and width; nulls without cells.
+Json coverage_json(const Coverage& coverage) {
+  if (coverage.cells == 0) return {nullptr, nullptr, nullptr};
+  return {coverage.inside, coverage.medians, coverage.width};
+}
+
+Json coverage_table_json(const Comparison& comparison) {
+  Json rows = Json::array();
+  for (const CoverageRow& row : coverage_of(comparison.cells, comparison.coverage)) {
+    Json line{row.group, row.stated.cells, row.rows};
+    for (const Json& value : coverage_json(row.stated)) line.push_back(value);
+    for (const Coverage* other : {&row.tails, &row.others, &row.one, &row.fitted}) {
+      const Json values = coverage_json(*other);
+      line.push_back(values[0]);
+      line.push_back(values[2]);
+    }
+    line.push_back(row.without);
+    rows.push_back(std::move(line));
+  }
+  return {{"aim", comparison.coverage}, {"rows", rows}};
+}
+
 // Simulated cells of one system, and their errors.
 Json system_json(const std::string& name, const std::vector<Compared>& cells) {
   Json points = Json::array();
@@ -39,7 +70,8 @@ Json system_json(const std::string& name, const std::vector<Compared>& cells) {
                       each.cell.bytes, each.cell.time_s * 1e6, each.prediction.time_s * 1e6,
                       fmt::format("{} {}, {} channels", config.algorithm,
                                   to_string(config.protocol), config.channels),
-                      each.cell.named ? "" : each.cell.nccl_version, to_string(each.seen)});
+                      each.cell.named ? "" : each.cell.nccl_version, to_string(each.seen),
+                      interval_json(each)});
     sets.insert(each.prediction.cost_model);
   }
   return {{"name", name},
@@ -105,7 +137,8 @@ std::string comparison_html(const Comparison& comparison) {
             {"table", table_json(by_system_and_seen(comparison.cells))},
             {"systems", Json::array()},
             {"refused", Json::array()},
-            {"decisions", decisions_json(comparison)}};
+            {"decisions", decisions_json(comparison)},
+            {"coverage", coverage_table_json(comparison)}};
   const std::vector<ComparedPart> parts = parts_of(comparison);
   for (const ErrorSummary& system : by_system(comparison.cells)) {
     std::vector<Compared> cells;

@@ -6,8 +6,8 @@
       cclgymPage;
   const factor = log => Math.exp(log).toFixed(2) + '×';
   const pointsOf = system => system.points.map(
-      ([ranks, collective, size, measured, simulated, config, release, seen]) =>
-      ({ranks, collective, size, measured, simulated, config, release, seen,
+      ([ranks, collective, size, measured, simulated, config, release, seen, interval]) =>
+      ({ranks, collective, size, measured, simulated, config, release, seen, interval,
         ratio: simulated / measured, name: `${collective}, ${ranks} ranks`}));
 
   const errorTable = (name, rows) => table(
@@ -15,10 +15,33 @@
        {name: 'median', format: fixed}, {name: 'p90', format: fixed},
        {name: 'simulated / measured', format: factor}], rows);
 
+  const percent = value => value === null ? '-' : (100 * value).toFixed(1) + ' %';
+  const aim = (100 * data.coverage.aim).toFixed(0) + ' %';
+  const width = value => value === null ? '-' : factor(value);
+  const intervalText = ({interval}) =>
+      interval ? `${time(interval[0])} to ${time(interval[1])}` : '-';
+
+  // Coverage of the intervals, beside that of one interval for everything.
+  const coverage = rows => [
+    element('p', {class: 'muted'},
+        `An interval aims to contain ${aim} of the measured times of calls that no fit has seen. The interval of a ` +
+        'cell is made without the cells of its own number of ranks, so this is a test. A width is the factor ' +
+        'between the ends.'),
+    table([{name: 'held-out cells of', text: true}, {name: 'cells'}, {name: 'rows'},
+           {name: 'rows inside', format: percent}, {name: 'medians inside', format: percent},
+           {name: 'width', format: width}, {name: 'cells without interval'}],
+          rows.map(row => [...row.slice(0, 6), row[14]])),
+    element('h3', {}, 'For comparison: rows inside intervals that are not stated'),
+    table([{name: 'held-out cells of', text: true},
+           ...['equal tails', 'other systems', 'one for all', 'from fitted cells'].flatMap(
+               name => [{name, format: percent}, {name: 'width', format: width}])],
+          rows.map(row => [row[0], ...row.slice(6, 14)]))];
+
   const describe = ({point}) => point && [
     `${point.collective}, ${point.ranks} ranks`, 'size ' + bytes(point.size),
     'measured ' + time(point.measured), 'simulated ' + time(point.simulated),
-    'ratio ' + point.ratio.toFixed(2), point.seen, point.config,
+    'ratio ' + point.ratio.toFixed(2), point.seen,
+    point.interval ? `${aim} interval ${intervalText(point)}, from ${point.interval[2]}` : '', point.config,
     point.release ? 'NCCL ' + point.release : ''];
 
   // Plots of one system, with one series per number of ranks and collective.
@@ -59,10 +82,11 @@
       [{name: 'ranks'}, {name: 'collective', text: true}, {name: 'size', format: bytes},
        {name: 'measured', format: time}, {name: 'simulated', format: time},
        {name: 'simulated / measured', format: value => value.toFixed(2)},
-       {name: 'rows', text: true}, {name: 'as', text: true}],
+       {name: aim + ' interval', text: true}, {name: 'rows', text: true}, {name: 'as', text: true}],
       [...points].sort((a, b) => Math.abs(Math.log(b.ratio)) - Math.abs(Math.log(a.ratio)))
           .slice(0, 25).map(point => [point.ranks, point.collective, point.size, point.measured,
-                                      point.simulated, point.ratio, point.seen, point.config]));
+                                      point.simulated, point.ratio, intervalText(point), point.seen,
+                                      point.config]));
 
   // Tables of the fitted cells, and separate ones of the held-out cells.
   const errorsOf = part => [
@@ -94,6 +118,7 @@
 
   cclgymPage.opening('Predicted and measured', data.file, data.outcome, []);
   page.append(errorTable('system', data.table));
+  if (data.coverage.rows.length) page.append(section('Intervals', () => coverage(data.coverage.rows)));
   if (data.decisions) page.append(section('Choices', () => choices(data.decisions)));
   for (const system of data.systems) {
     const points = pointsOf(system);

@@ -20,7 +20,10 @@ CellSimulator::CellSimulator(const PredictionSite& site, const CostModel& choosi
   simulator_.set_tile_budget(kTileBudget);
 }
 
-void CellSimulator::use(const CostModel& model) { simulator_.set_cost_model(model); }
+void CellSimulator::use(const CostModel& model) {
+  simulator_.set_cost_model(model);
+  times_s_.clear();
+}
 
 Prediction CellSimulator::predict(std::size_t index, const MeasuredCell& cell) {
   Prediction prediction;
@@ -52,9 +55,17 @@ Config CellSimulator::config_of(const MeasuredCell& cell) {
   return tuner->choose({cell.collective, cell.bytes, 0});
 }
 
+double CellSimulator::time_s(const Call& call, const Config& config) {
+  const TimeKey key{call.collective, call.bytes,        config.algorithm,
+                    config.protocol, config.channels,   config.instances,
+                    config.threads,  config.tile_bytes, config.slots};
+  if (const auto known = times_s_.find(key); known != times_s_.end()) return known->second;
+  return times_s_.emplace(key, simulated_s(call, config)).first->second;
+}
+
 // Time as measured by nccl-tests, which issues calls back to back. If no rank can finish before all
 // have begun, that is the time of one call; a broadcast's root does not wait.
-double CellSimulator::time_s(const Call& call, const Config& config) {
+double CellSimulator::simulated_s(const Call& call, const Config& config) {
   if (call.collective != CollectiveKind::Broadcast || config.algorithm != "ring") {
     return simulator_.simulate(call, config).time_s;
   }

@@ -1,10 +1,12 @@
 // Simulates measured cells of one fabric and collective, one after the other.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "calibration/fit/prediction.hpp"
 #include "calibration/measure/measured_cells.hpp"
@@ -36,6 +38,11 @@ class CellSimulator {
  private:
   [[nodiscard]] Config config_of(const MeasuredCell& cell);
   [[nodiscard]] double time_s(const Call& call, const Config& config);
+  [[nodiscard]] double simulated_s(const Call& call, const Config& config);
+
+  // All fields of a call without a root and of a configuration.
+  using TimeKey = std::tuple<CollectiveKind, std::uint64_t, std::string, Protocol, int, int, int,
+                             std::uint64_t, int>;
 
   const PredictionSite& site_;
   CostModel choosing_;
@@ -43,6 +50,8 @@ class CellSimulator {
   std::map<std::string, std::unique_ptr<const Tuner>> tuners_;       // by release of NCCL
   std::map<std::size_t, Config> configs_;                            // by index of the cell
   std::map<int, std::shared_ptr<const ThreadBlockProgram>> chains_;  // by channels
+  // Under the present cost model: releases of NCCL often choose the same configuration.
+  std::map<TimeKey, double> times_s_;
 };
 
 }  // namespace cclgym

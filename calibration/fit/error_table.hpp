@@ -10,6 +10,7 @@
 #include "calibration/fit/predict.hpp"
 #include "calibration/fit/seen_rows.hpp"
 #include "calibration/measure/measured_cells.hpp"
+#include "cost_models/intervals/time_intervals.hpp"
 
 namespace cclgym {
 
@@ -18,6 +19,10 @@ struct Compared {
   MeasuredCell cell;
   Prediction prediction;
   Seen seen = Seen::NotSaid;  ///< state for fits of the set used for the simulation
+  std::string fabric{};       ///< name of the fabric
+  std::string values{};       ///< values_digest of the set
+  /// Interval of a held-out cell, and the rows that it comes from (state_intervals).
+  FoundInterval interval{};
 
   /// ln(simulated / measured).
   [[nodiscard]] double log_error() const;

@@ -57,6 +57,12 @@ class Fitter {
     result.evaluations = minimum.evaluations;
     result.starts = options_.starts;
     result.best_start = best.front().start;
+    for (const Minimum& end : best.front().ends) {
+      SearchEnd& each = result.ends.emplace_back(SearchEnd{.objective = end.value});
+      for (std::size_t i = 0; i < end.at.size(); ++i) {
+        each.estimates.push_back(coordinates_[i].value(end.at[i]));
+      }
+    }
     result.model = options_.start;
     for (std::size_t i = 0; i < coordinates_.size(); ++i) {
       const CostParameter& parameter = *coordinates_[i].parameter;
@@ -195,6 +201,7 @@ class Fitter {
   struct Best {
     Minimum minimum;
     int start = 0;
+    std::vector<Minimum> ends;  // by start
   };
 
   [[nodiscard]] std::vector<std::vector<double>> starts() const {
@@ -245,8 +252,10 @@ class Fitter {
       const std::size_t start = i % starts_of_each.size();
       Best& one = best[i / starts_of_each.size()];
       if (start == 0 || minima[i].value < one.minimum.value) {
-        one = {std::move(minima[i]), static_cast<int>(start)};
+        one.minimum = minima[i];
+        one.start = static_cast<int>(start);
       }
+      one.ends.push_back(std::move(minima[i]));
     }
     return best;
   }
@@ -379,7 +388,7 @@ class Fitter {
                                                const std::vector<bool>& wanted) const {
     std::vector<Compared> cells;
     for (std::size_t i = 0; i < predictions.size(); ++i) {
-      if (wanted[i]) cells.push_back({predictor_.cells()[i], predictions[i]});
+      if (wanted[i]) cells.push_back({.cell = predictor_.cells()[i], .prediction = predictions[i]});
     }
     return cells;
   }

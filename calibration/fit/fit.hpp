@@ -47,6 +47,21 @@ struct FittedParameter {
   Interval resampled{};   ///< 95 %, from resampled rows (bootstrap_intervals)
 };
 
+/// End of the search that began at one of the starts.
+struct SearchEnd {
+  double objective = 0;
+  std::vector<double> estimates{};  ///< values in SI units, in the order of FitResult::parameters
+};
+
+/// Comparison of the best end with that of the other starts.
+struct StartsAgreement {
+  double worst_gap = 0;     ///< largest relative excess of an objective over the best one
+  double factor = 1;        ///< largest ratio of two estimates of a parameter, best and other
+  std::string parameter{};  ///< name of this parameter
+  int outside = 0;   ///< number of parameters with an estimate outside of their 95 % interval
+  bool same = true;  ///< no objective is 1 % above the best, and no estimate is outside
+};
+
 /// A fit without some of the rank counts, tested on them.
 struct Fold {
   std::set<int> held_out_ranks;
@@ -63,9 +78,10 @@ struct FitResult {
   std::vector<Compared> held_out;
   std::vector<RefusedRows> refused;  ///< cells that the simulator refuses
   std::vector<Fold> folds;
-  int evaluations = 0;  ///< evaluations of the first fit
-  int starts = 1;       ///< FitOptions::starts
-  int best_start = 0;   ///< index of the start that led to the estimates
+  int evaluations = 0;            ///< evaluations of the first fit
+  int starts = 1;                 ///< FitOptions::starts
+  int best_start = 0;             ///< index of the start that led to the estimates
+  std::vector<SearchEnd> ends{};  ///< by start
 };
 
 /// State of a fit.
@@ -82,6 +98,9 @@ struct FitProgress {
 /// be fitted, or if no cell is left to fit.
 [[nodiscard]] FitResult fit(const std::vector<MeasuredCell>& cells, const FitOptions& options,
                             const std::function<void(const FitProgress&)>& progress = {});
+
+/// Tells if all starts ended at the same optimum. Intervals are the linearised ones.
+[[nodiscard]] StartsAgreement starts_agreement(const FitResult& result);
 
 /// The fit as text: parameters with their intervals, errors by collective, size decade and ranks,
 /// held-out errors, folds.

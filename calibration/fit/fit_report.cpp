@@ -7,6 +7,7 @@
 #include <set>
 
 #include "calibration/fit/fit.hpp"
+#include "core/counted.hpp"
 #include "core/text_columns.hpp"
 #include "core/units.hpp"
 #include "cost_models/parameters/cost_parameters.hpp"
@@ -52,7 +53,55 @@ std::set<int> ranks_of(const std::vector<Compared>& cells) {
   return ranks;
 }
 
+std::string starts_text(const FitResult& result) {
+  const StartsAgreement agreement = starts_agreement(result);
+  std::string text =
+      fmt::format("\nthe best of {} starts: number {}\n", result.starts, result.best_start + 1);
+  text += fmt::format("objective by start: {:.4g}\n", fmt::join(
+                                                          [&] {
+                                                            std::vector<double> values;
+                                                            for (const SearchEnd& end : result.ends)
+                                                              values.push_back(end.objective);
+                                                            return values;
+                                                          }(),
+                                                          ", "));
+  return text + fmt::format(
+                    "the starts {} at the same optimum: objectives up to {:.1f} % above the "
+                    "best, {} differs by a factor of {:.2f}, {} outside of {} 95 % interval\n",
+                    agreement.same ? "end" : "do not end", 100 * agreement.worst_gap,
+                    agreement.parameter, agreement.factor,
+                    counted(static_cast<std::size_t>(agreement.outside), "parameter"),
+                    agreement.outside == 1 ? "its" : "their");
+}
+
 }  // namespace
+
+StartsAgreement starts_agreement(const FitResult& result) {
+  constexpr double kSameObjective = 0.01;
+  StartsAgreement agreement;
+  if (result.ends.empty()) return agreement;
+  const SearchEnd& best = result.ends.at(static_cast<std::size_t>(result.best_start));
+  std::set<std::size_t> outside;
+  for (const SearchEnd& end : result.ends) {
+    const double gap = end.objective / std::max(best.objective, 1e-12) - 1;
+    agreement.worst_gap = std::max(agreement.worst_gap, gap);
+    for (std::size_t i = 0; i < end.estimates.size(); ++i) {
+      const double ratio = std::exp(std::abs(std::log(end.estimates[i] / best.estimates[i])));
+      const FittedParameter& parameter = result.parameters.at(i);
+      if (ratio > agreement.factor || agreement.parameter.empty()) {
+        agreement.factor = std::max(ratio, agreement.factor);
+        agreement.parameter = parameter.name;
+      }
+      if (end.estimates[i] < parameter.linearised.least ||
+          end.estimates[i] > parameter.linearised.most) {
+        outside.insert(i);
+      }
+    }
+  }
+  agreement.outside = static_cast<int>(outside.size());
+  agreement.same = agreement.worst_gap <= kSameObjective && outside.empty();
+  return agreement;
+}
 
 std::string fit_text(const FitResult& result) {
   std::vector<Column> columns{{.heading = "parameter", .left = true},
@@ -74,10 +123,7 @@ std::string fit_text(const FitResult& result) {
     text += fmt::format("\nwithout effect on these rows, left as they were: {}\n",
                         fmt::join(result.without_effect, ", "));
   }
-  if (result.starts > 1) {
-    text +=
-        fmt::format("\nthe best of {} starts: number {}\n", result.starts, result.best_start + 1);
-  }
+  if (result.starts > 1) text += starts_text(result);
   for (const RefusedRows& refused : result.refused) {
     text += fmt::format("\n{} rows of {} cannot be simulated: {}\n", refused.rows, refused.system,
                         refused.reason);

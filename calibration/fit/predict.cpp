@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -75,6 +76,8 @@ Predictor::~Predictor() = default;
 
 const ParameterSet& Predictor::set_of(std::size_t cell) const { return site_of_[cell]->set; }
 
+const Fabric& Predictor::fabric_of(std::size_t cell) const { return *site_of_[cell]->fabric; }
+
 void Predictor::share(const TaskOptions& options, std::optional<SharedModels> models) {
   if (options.place == nullptr) return;
   rounds_ = std::make_unique<PredictionRounds>(cells_, groups_, options, std::move(models));
@@ -83,18 +86,20 @@ void Predictor::share(const TaskOptions& options, std::optional<SharedModels> mo
 
 void Predictor::make_parts() {
   // If there are few groups, they are divided among the threads, interleaved because large messages
-  // take longer.
+  // take longer. Cells of one size stay together: many of them have the same configuration.
   const std::size_t divide = groups_.size() < 2 * threads_ ? threads_ : 1;
   for (const PredictionGroup& group : groups_) {
-    const std::size_t count = std::min(divide, group.cells.size());
-    for (std::size_t first = 0; first < count; ++first) {
-      auto part = std::make_unique<Part>();
-      part->site = group.site;
-      for (std::size_t i = first; i < group.cells.size(); i += count) {
-        part->cells.push_back(group.cells[i]);
+    std::vector<std::unique_ptr<Part>> parts;
+    std::size_t sizes = 0;
+    for (std::size_t i = 0; i < group.cells.size(); ++i) {
+      const bool fresh = i == 0 || cells_[group.cells[i]].bytes != cells_[group.cells[i - 1]].bytes;
+      if (fresh && sizes++ < divide) {
+        parts.push_back(std::make_unique<Part>());
+        parts.back()->site = group.site;
       }
-      parts_.push_back(std::move(part));
+      parts[(sizes - 1) % divide]->cells.push_back(group.cells[i]);
     }
+    std::ranges::move(parts, std::back_inserter(parts_));
   }
 }
 

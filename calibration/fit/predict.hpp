@@ -53,6 +53,8 @@ class Predictor {
   [[nodiscard]] const std::vector<MeasuredCell>& cells() const { return cells_; }
   /// The set of a cell, by its index.
   [[nodiscard]] const ParameterSet& set_of(std::size_t cell) const;
+  /// The fabric of a cell, by its index.
+  [[nodiscard]] const Fabric& fabric_of(std::size_t cell) const;
   /// The warnings of cost_model_warning for the cells' cost models, each text once.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 

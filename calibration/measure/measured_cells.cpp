@@ -173,6 +173,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     cell.least_s = *std::min_element(times.begin(), times.end());
     cell.most_s = *std::max_element(times.begin(), times.end());
     cell.time_s = median(times);
+    cell.times_s = std::move(times);
     result.cells.push_back(std::move(cell));
   }
   for (auto& [key, group] : refused) result.refused.push_back(std::move(group));

@@ -32,6 +32,7 @@ struct MeasuredCell {
   double least_s = 0;
   double most_s = 0;
   int rows = 0;
+  std::vector<double> times_s{};  ///< times of the rows, in the order of the file
   std::set<std::string> configs;  ///< configs of the rows
   std::set<std::string> sources;
   SourceLocation where{};  ///< location of the first row
@@ -63,7 +64,7 @@ struct CellFilter {
   std::vector<CollectiveKind> collectives{};  ///< empty: all
   std::optional<int> max_ranks{};
   /// AllToAll on more ranks is refused: it sends ranks² messages at once that share links with many
-  /// others, which takes a minute per size on 512 ranks.
+  /// others, which takes a minute per size on 512 ranks where routes are adaptive.
   int max_alltoall_ranks = 256;
   std::optional<std::string> nccl_version{};  ///< release for rows without one; has priority over
                                               ///< the system's

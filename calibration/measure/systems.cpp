@@ -98,6 +98,9 @@ RunPlan run_plan(const MeasuredSystem& system, const Measurement& row) {
     // all_gather (64 B on 4 ranks, 512 B on 128, …), with times that lie on the curve of the
     // others. An AllGather of 512 B on 128 ranks cannot take 80 us: its ring has 32 crossings.
     plan.collective = CollectiveKind::AllReduce;
+  } else if (system.name == "Polaris" && row.config == "envset5") {
+    // Environment 5 of argonne-lcf/alcf-nccl-tests sets FI_CXI_RX_MATCH_MODE=software.
+    plan.cost_model = "a100-slingshot-software";
   } else if (system.name == "Polaris" && (row.config == "envset1" || row.config == "envset2")) {
     plan.refusal = fmt::format("config '{}' ran over TCP sockets, which no parameter set describes",
                                row.config);

@@ -37,8 +37,9 @@ const OptionSpec& max_ranks_option() {
 }
 const OptionSpec& max_alltoall_ranks_option() {
   static const OptionSpec spec = count_option("max-alltoall-ranks",
-                                              "max number of ranks of a simulated AllToAll; 512 "
-                                              "ranks take a minute per size [default: 256]",
+                                              "max number of ranks of a simulated AllToAll; "
+                                              "with adaptive routes, 512 ranks take a minute per "
+                                              "size [default: 256]",
                                               2);
   return spec;
 }

@@ -1,6 +1,7 @@
 #include "cli/support/print_simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -75,10 +76,35 @@ void print_links(const SimulationRecord& record, const Fabric& fabric) {
   if (order.size() > kShown) print_out("… and {} more\n", order.size() - kShown);
 }
 
+void print_interval(double time_s, const StatedInterval& interval) {
+  const std::string label = fmt::format("{:.0f} % interval", 100 * interval.coverage);
+  const FoundInterval& found = interval.found;
+  if (!found.interval) {
+    print_out("{:<18}none: {}\n", label, found.basis);
+    return;
+  }
+  print_out("{:<18}{} to {} ({})\n", label, format_time(time_s * std::exp(found.interval->low)),
+            format_time(time_s * std::exp(found.interval->high)), found.basis);
+}
+
+// The interval in seconds; its ends are null if there is none, and `basis` has the reason.
+nlohmann::ordered_json interval_json(double time_s, const StatedInterval& interval) {
+  nlohmann::ordered_json json{{"coverage", interval.coverage},
+                              {"low_s", nullptr},
+                              {"high_s", nullptr},
+                              {"cells", interval.found.cells},
+                              {"basis", interval.found.basis}};
+  if (interval.found.interval) {
+    json["low_s"] = time_s * std::exp(interval.found.interval->low);
+    json["high_s"] = time_s * std::exp(interval.found.interval->high);
+  }
+  return json;
+}
+
 }  // namespace
 
 void print_simulation_json(const SimulationRecord& record, const Simulator& simulator,
-                           const std::string& tuner) {
+                           const std::string& tuner, const StatedInterval& interval) {
   const Result& result = record.result;
   nlohmann::ordered_json json{
       {"fabric", simulator.fabric().name()},
@@ -98,6 +124,7 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
       {"noise", simulator.noise().name},
       {"engine", simulator.engine_name()},
       {"time_s", result.time_s},
+      {"interval", interval_json(result.time_s, interval)},
       {"algbw_Bps", result.algbw_Bps},
       {"busbw_Bps", result.busbw_Bps},
       {"steps", result.steps},
@@ -142,7 +169,7 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
 }
 
 void print_simulation(const SimulationRecord& record, const Simulator& simulator,
-                      const std::string& tuner) {
+                      const std::string& tuner, const StatedInterval& interval) {
   const Result& result = record.result;
   const auto [first, last] =
       std::minmax_element(result.rank_time_s.begin(), result.rank_time_s.end());
@@ -158,6 +185,7 @@ void print_simulation(const SimulationRecord& record, const Simulator& simulator
             simulator.noise().none() ? "" : fmt::format("noise {}, ", simulator.noise().name),
             simulator.engine_name());
   print_out("time              {}\n", format_time(result.time_s));
+  print_interval(result.time_s, interval);
   print_out("algbw, busbw      {}, {}\n", format_rate(result.algbw_Bps),
             format_rate(result.busbw_Bps));
   print_out("ranks done        from {} to {}\n", format_time(*first), format_time(*last));

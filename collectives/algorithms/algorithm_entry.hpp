@@ -85,6 +85,9 @@ struct AlgorithmEntry {
   /// Number of channels that differ in the ranks that they connect; channel k is like channel k
   /// modulo this number, except for its part of the data. Empty: all differ.
   std::function<int(const AlgorithmRequest&)> different_channels{};
+  /// True for requests whose program is a direct exchange (library/direct_exchange.hpp). May be
+  /// empty.
+  std::function<bool(const AlgorithmRequest&)> exchanges{};
   std::shared_ptr<const ThreadBlockProgram> program{};
   /// True if the name spells parameters ("hierarchical:8x4:ring"), which may have other characters.
   bool spelled = false;

@@ -110,7 +110,10 @@ AlgorithmEntry naive_entry() {
       .in_nccl = true,
       .memory = {{CollectiveKind::AllToAll, 1000}},
       .trace = naive,
-      .thread_blocks = naive_blocks};
+      .thread_blocks = naive_blocks,
+      .exchanges = [](const AlgorithmRequest& request) {
+        return request.collective == CollectiveKind::AllToAll && !request.compile.share_blocks;
+      }};
 }
 
 }  // namespace cclgym::algorithms

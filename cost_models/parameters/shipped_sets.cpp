@@ -14,6 +14,7 @@ extern const std::string_view parameters_a100;
 extern const std::string_view parameters_a100_abci;
 extern const std::string_view parameters_a100_perlmutter;
 extern const std::string_view parameters_a100_slingshot;
+extern const std::string_view parameters_a100_slingshot_software;
 extern const std::string_view parameters_a100_tcp;
 extern const std::string_view parameters_a10g_tcp;
 extern const std::string_view parameters_gh200;
@@ -52,6 +53,11 @@ const std::vector<ShippedSet>& shipped_sets() {
        Use::Fabric,
        {"perlmutter"}},
       {"a100-slingshot", &embedded::parameters_a100_slingshot, {"A100"}, Use::Fabric, {"polaris"}},
+      // The plugin's setting FI_CXI_RX_MATCH_MODE=software.
+      {"a100-slingshot-software",
+       &embedded::parameters_a100_slingshot_software,
+       {"A100"},
+       Use::ByName},
       {"a100-tcp", &embedded::parameters_a100_tcp, {"A100"}, Use::Fabric, {"a100-tcp"}},
       {"a10g-tcp", &embedded::parameters_a10g_tcp, {"A10G"}},
       {"gh200", &embedded::parameters_gh200, {"GH200"}},

@@ -12,8 +12,7 @@
 namespace cclgym {
 
 /// Names of the shipped models: "hockney" and the parameter sets of model "protocol" ("a100",
-/// "a100-abci", "a100-slingshot", "gh200", "h100", "h100-cluster00", "mi300x",
-/// "openmpi-tcp", "v100", "v100-abci").
+/// "h100-cluster00", "openmpi-tcp", …; docs/cost-models.md lists all).
 [[nodiscard]] const std::vector<std::string>& cost_model_names();
 /// A shipped model by name. Throws UserError naming the nearest one.
 [[nodiscard]] CostModel shipped_cost_model(std::string_view name);

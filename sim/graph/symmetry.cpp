@@ -36,9 +36,11 @@ class Refinement {
 
   [[nodiscard]] bool possible() const { return possible_; }
 
-  std::optional<GraphSymmetry> run() {
+  std::optional<GraphSymmetry> run(std::size_t max_classes) {
     std::size_t classes = 0;
     for (std::size_t next = count(); next != classes; next = count()) {
+      // Colours only ever split.
+      if (next > max_classes && distinct(colour_) > max_classes) return std::nullopt;
       classes = next;
       refine();
     }
@@ -227,10 +229,11 @@ class Refinement {
 }  // namespace
 
 std::optional<GraphSymmetry> find_symmetry(const TransferGraph& graph,
-                                           std::span<const std::uint64_t> node_key) {
+                                           std::span<const std::uint64_t> node_key,
+                                           std::size_t max_classes) {
   Refinement refinement(graph, node_key);
   if (!refinement.possible()) return std::nullopt;
-  return refinement.run();
+  return refinement.run(max_classes);
 }
 
 }  // namespace cclgym

@@ -1,7 +1,9 @@
 // Finds the classes of nodes and links of a transfer graph that behave the same, date by date.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -25,9 +27,11 @@ struct GraphSymmetry {
 /// Finds the coarsest such partition in which nodes of a class have the same key, repeat and kind,
 /// and links of a class the same capacity. `node_key`: by node; nodes with the same key must have
 /// the same bytes, latency and rate cap. Uses colour refinement by 64-bit hashes and checks the
-/// result. Returns nullopt if the check fails (a hash collision), or if the graph has route
-/// choices, a background, or nodes that can never fire.
-[[nodiscard]] std::optional<GraphSymmetry> find_symmetry(const TransferGraph& graph,
-                                                         std::span<const std::uint64_t> node_key);
+/// result. Returns nullopt if the check fails (a hash collision), if the graph has route choices, a
+/// background, or nodes that can never fire, or if there are more than `max_classes` classes of
+/// nodes.
+[[nodiscard]] std::optional<GraphSymmetry> find_symmetry(
+    const TransferGraph& graph, std::span<const std::uint64_t> node_key,
+    std::size_t max_classes = std::numeric_limits<std::size_t>::max());
 
 }  // namespace cclgym

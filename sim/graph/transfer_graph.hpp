@@ -211,7 +211,7 @@ class TransferGraph {
   }
   /// Capacity of a link while `taken` of its units are taken, B/s.
   [[nodiscard]] double capacity_left_Bps(std::int32_t link, std::int32_t taken) const;
-  /// True if the other graph has the same links, routes and choices.
+  /// True if the other graph has the same links, routes, loads and choices.
   [[nodiscard]] bool same_network(const TransferGraph& other) const;
 
  private:

@@ -63,9 +63,9 @@ TransferGraph TransferGraph::with_costs(Costs costs) const {
 
 bool TransferGraph::same_network(const TransferGraph& other) const {
   return link_capacity_Bps_ == other.link_capacity_Bps_ && route_offset_ == other.route_offset_ &&
-         route_links_ == other.route_links_ && choices_ == other.choices_ &&
-         first_way_ == other.first_way_ && way_offset_ == other.way_offset_ &&
-         way_links_ == other.way_links_;
+         route_links_ == other.route_links_ && route_loads_ == other.route_loads_ &&
+         choices_ == other.choices_ && first_way_ == other.first_way_ &&
+         way_offset_ == other.way_offset_ && way_links_ == other.way_links_;
 }
 
 }  // namespace cclgym

@@ -22,17 +22,38 @@ std::int32_t tiles_in(const ProgramOutline& outline, const Call& call, const Con
                   config);
 }
 
-// The graph with one node per class of equal nodes, which have equally long chains; the graph
-// itself if its nodes have no classes.
+// The graph with one node per class of nodes that have equally long chains; the graph itself if its
+// nodes have no classes. Routes and costs do not matter: all flows cross one link.
 std::shared_ptr<const TransferGraph> graph_of_classes(
     const std::shared_ptr<const TransferGraph>& graph) {
-  std::vector<std::uint64_t> kinds(at(graph->size()));
+  TransferGraph bare;
+  bare.set_link_capacities({1});
+  const std::int32_t links[] = {0};
+  const std::int32_t route = bare.add_route(links);
+  std::vector<std::uint64_t> kinds;
+  std::vector<std::int32_t> missing;
   for (TransferId node = 0; node < graph->size(); ++node) {
-    kinds[at(node)] = graph->route_of(node) >= 0 ? 1 : 0;
+    const bool flow = graph->route_of(node) >= 0;
+    if (flow) {
+      (void)bare.add_flow(route, 0, 0, kNoRateCap, graph->repeat(node));
+    } else {
+      (void)bare.add_delay(0, graph->repeat(node), graph->overlapping(node));
+    }
+    kinds.push_back(flow ? 1 : 0);
+    missing.push_back(graph->dependencies(node));
   }
-  const std::optional<GraphSymmetry> symmetry = find_symmetry(*graph, kinds);
+  for (TransferId node = 0; node < graph->size(); ++node) {
+    for (const TransferGraph::Edge& edge : graph->successors(node)) {
+      bare.add_edge(node, edge.target, edge.lag);
+      --missing[at(edge.target)];
+    }
+  }
+  // Some nodes may wait for an event that never happens.
+  if (std::ranges::any_of(missing, [](std::int32_t left) { return left != 0; })) return graph;
+  bare.finish();
+  const std::optional<GraphSymmetry> symmetry = find_symmetry(bare, kinds);
   if (!symmetry) return graph;
-  return class_graph(*graph, *symmetry);
+  return class_graph(bare, *symmetry);
 }
 
 // Number of flows on the longest chain of firings that wait for each other: the time of the graph
@@ -69,13 +90,15 @@ int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& full_gr
 }  // namespace
 
 Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const CostModel& model,
-                   const Call& call, const Config& config, std::span<const double> start_delays_s)
+                   const Call& call, const Config& config, std::span<const double> start_delays_s,
+                   const std::optional<LaunchedBlocks>& launched)
     : outline_(outline),
       fabric_(fabric),
       model_(model),
       config_(config),
       slots_(outline.traits.direct ? 0 : config.slots),
       start_delays_s_(start_delays_s),
+      launched_(launched),
       index_(outline),
       kernels_(outline.kernels()),
       use_(network_use(outline, fabric)),
@@ -150,7 +173,8 @@ int Lowering::alike_in(int kernel) const {
 }
 
 void Lowering::add_starts() {
-  const std::vector<int> channels = channels_by_kernel();
+  std::vector<int> channels = channels_by_kernel();
+  if (launched_) channels.assign(1, launched_->channels);
   std::vector<char> gated(static_cast<std::size_t>(fabric_.ranks()), 0);  // by rank: kernel 0 is
   for (const KernelGate& gate : outline_.gates) {
     if (gate.kernel == 0) gated[static_cast<std::size_t>(gate.rank)] = 1;
@@ -160,6 +184,7 @@ void Lowering::add_starts() {
     for (std::uint32_t b = outline_.first_block(rank); b < outline_.first_block(rank + 1); ++b) {
       ++blocks[static_cast<std::size_t>(outline_.blocks[b].kernel)];
     }
+    if (launched_) blocks.assign(1, static_cast<int>(launched_->blocks));
     TransferId launched = -1;
     for (int kernel = 0; kernel < kernels_; ++kernel) {
       const std::int32_t launch = costs_.record(
@@ -276,6 +301,14 @@ LoweredProgram lower(std::shared_ptr<const ProgramOutline> program, const Fabric
     }
   }
   return lowered_of(program->unrolled());
+}
+
+LoweredProgram lower_some(std::shared_ptr<const ProgramOutline> program, const Fabric& fabric,
+                          const CostModel& model, const Call& call, const Config& config,
+                          const LaunchedBlocks& launched) {
+  LoweredProgram lowered = Lowering(*program, fabric, model, call, config, {}, launched).run();
+  lowered.outline = std::move(program);
+  return lowered;
 }
 
 LoweredProgram lower(std::shared_ptr<const ThreadBlockProgram> program, const Fabric& fabric,

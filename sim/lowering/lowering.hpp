@@ -38,6 +38,16 @@ struct NodeOrigin {
   NodeRole role = NodeRole::Step;
 };
 
+/// Classes of equal nodes, where a graph has one node for each.
+struct NodeClasses {
+  std::vector<std::int64_t> nodes;  ///< by node of the graph: number of nodes that it stands for
+  /// By link of the program: its class, which is a link of the graph; -1 if no message crosses it.
+  std::vector<std::int32_t> link;
+  /// True if the outline lists only one message of each class (lower_some), in thread blocks whose
+  /// numbers mean nothing.
+  bool examples = false;
+};
+
 /// A program made ready to simulate.
 struct LoweredProgram {
   std::shared_ptr<const ProgramOutline> outline;
@@ -54,13 +64,21 @@ struct LoweredProgram {
   /// rank_last that have the role Start, in order.
   int kernels = 1;
   /// Number of the graph's links that belong to the fabric; the links after them are the ranks'
-  /// proxies.
+  /// proxies. With `classes`, the links are those of NodeClasses::link.
   std::size_t fabric_links = 0;
   int steps = 0;           ///< transfers on a tile's longest chain of dependent transfers
   std::int32_t tiles = 1;  ///< every node except launches fires once per tile
   /// True if nodes fire once per iteration of the loop that contains their step; `tiles` is 1 then.
   bool folded = false;
   std::shared_ptr<const MessageIndex> messages;  ///< index of the outline's messages, if folded
+  /// Null if every node stands for itself (sim/classes/class_program.hpp).
+  std::shared_ptr<const NodeClasses> classes;
+};
+
+/// Thread blocks that every rank launches, and the channels that they use.
+struct LaunchedBlocks {
+  int channels = 0;
+  std::int64_t blocks = 0;
 };
 
 /// Condition under which each step of a loop becomes one node that fires once per iteration,
@@ -106,6 +124,13 @@ inline constexpr std::int64_t kFoldedSteps = 1 << 16;
                                    const Config& config,
                                    std::span<const double> start_delays_s = {},
                                    Folding folding = Folding::Large);
+
+/// Lowers a program of one kernel and without loops, of which the outline lists only some thread
+/// blocks: launches cost as much as those of all.
+[[nodiscard]] LoweredProgram lower_some(std::shared_ptr<const ProgramOutline> program,
+                                        const Fabric& fabric, const CostModel& model,
+                                        const Call& call, const Config& config,
+                                        const LaunchedBlocks& launched);
 
 /// Step that a firing of a node stands for, counted within its thread block; for an arrival, the
 /// receiving step. With tiles it is the same for every firing.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -80,7 +81,8 @@ inline std::uint64_t connection_key(int source, int target, int channel, int ker
 class Lowering {
  public:
   Lowering(const ProgramOutline& outline, const Fabric& fabric, const CostModel& model,
-           const Call& call, const Config& config, std::span<const double> start_delays_s);
+           const Call& call, const Config& config, std::span<const double> start_delays_s,
+           const std::optional<LaunchedBlocks>& launched = {});
 
   LoweredProgram run();
 
@@ -218,6 +220,7 @@ class Lowering {
   const Config& config_;
   int slots_;  // messages that a connection holds; 0: any number
   std::span<const double> start_delays_s_;
+  std::optional<LaunchedBlocks> launched_;  // none: the blocks of the outline
   MessageIndex index_;
   int kernels_;
   NetworkUse use_;

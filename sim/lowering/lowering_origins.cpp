@@ -52,9 +52,12 @@ std::string describe_node(const LoweredProgram& lowered, TransferId node, std::i
   if (origin.role == NodeRole::Launch)
     return fmt::format("rank {}: kernel launch{}", origin.rank, kernel);
   if (origin.role == NodeRole::Start) return fmt::format("rank {}: start{}", origin.rank, kernel);
-  return describe_step(*lowered.outline, origin.rank, origin.thread_block,
-                       step_of_firing(lowered, node, firing)) +
-         (origin.role == NodeRole::Arrival ? ", in flight" : "");
+  std::string step = describe_step(*lowered.outline, origin.rank, origin.thread_block,
+                                   step_of_firing(lowered, node, firing));
+  if (lowered.classes && lowered.classes->examples) {
+    step = fmt::format("rank {}{}", origin.rank, step.substr(step.find(": ")));
+  }
+  return step + (origin.role == NodeRole::Arrival ? ", in flight" : "");
 }
 
 }  // namespace cclgym

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibration/compare/compare.hpp"
+#include "calibration/intervals/held_out_intervals.hpp"
 #include "core/files/text_file.hpp"
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
@@ -60,6 +61,35 @@ Table printed_errors(const std::string& page) {
   return table;
 }
 
+// Checks the lines of docs/intervals.md whose intervals come from cells of the sample alone: those
+// of set h100.
+void check_printed_coverage(const Comparison& comparison) {
+  const std::string page =
+      read_text_file(std::string(CCLGYM_SOURCE_DIR) + "/docs/intervals.md", 1 << 20);
+  int checked = 0;
+  for (const CoverageRow& row : coverage_of(comparison.cells, comparison.coverage)) {
+    if (row.group.find(", h100, ") == std::string::npos) continue;
+    INFO(row.group);
+    const std::size_t line = page.find("\n  " + row.group + " ");
+    REQUIRE(line != std::string::npos);
+    std::istringstream fields(page.substr(line + 3 + row.group.size()));
+    int cells = 0;
+    int rows = 0;
+    double percent = 0;
+    double factor = 0;
+    std::string text;
+    fields >> cells >> rows >> percent >> text;
+    fields.ignore(2, 'x');
+    fields >> factor;
+    CHECK(cells == row.stated.cells);
+    CHECK(rows == row.rows);
+    CHECK(std::abs(percent - 100 * row.stated.inside) < 3);
+    CHECK(std::abs(factor - std::exp(row.stated.width)) < 0.1);
+    ++checked;
+  }
+  CHECK(checked == 2);
+}
+
 TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the project",
           "[calibration][fidelity-docs]") {
   const std::string root = CCLGYM_SOURCE_DIR;
@@ -90,6 +120,7 @@ TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the pro
     CHECK(std::abs(computed.median - page.median) <= kTolerance);
     CHECK(std::abs(computed.p90 - page.p90) <= kTolerance);
   }
+  if (!kSanitized) check_printed_coverage(comparison);
 }
 
 // Errors of the cells that a fit saw, or of the cells that it did not see.

@@ -86,12 +86,13 @@ TEST_CASE("unknown cost model names the nearest", "[cost_models][cost-model]") {
     (void)shipped_cost_model("a10");
     FAIL("accepted");
   } catch (const UserError& error) {
-    CHECK(
-        std::string(error.what()) ==
-        "unknown cost model 'a10'; expected one of hockney, a100, a100-abci, "
-        "a100-perlmutter, a100-slingshot, a100-tcp, a10g-tcp, gh200, h100, h100-cluster00, mi250x, "
-        "mi250x-slingshot, mi300x, mi50, openmpi-tcp, v100, v100-abci (did you mean "
-        "'a100'?)");
+    CHECK(std::string(error.what()) ==
+          "unknown cost model 'a10'; expected one of hockney, a100, a100-abci, "
+          "a100-perlmutter, a100-slingshot, a100-slingshot-software, a100-tcp, a10g-tcp, gh200, "
+          "h100, "
+          "h100-cluster00, mi250x, mi250x-slingshot, mi300x, mi50, openmpi-tcp, v100, v100-abci "
+          "(did you mean "
+          "'a100'?)");
   }
 }
 

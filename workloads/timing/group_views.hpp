@@ -103,7 +103,7 @@ class GroupViews {
   JobTuners tuners_;
   std::vector<std::string> names_;                ///< by communicator
   std::vector<std::string> choices_;              ///< by communicator
-  std::map<std::string, SourceLocation> places_;  ///< of choices that the job's file names
+  std::map<std::string, SourceLocation> places_;  ///< places of choices that the job's file names
   std::vector<int> all_;
   std::map<std::vector<std::int32_t>, std::unique_ptr<GroupView>> views_;
   struct CallKey {

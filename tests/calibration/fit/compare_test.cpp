@@ -98,11 +98,16 @@ TEST_CASE("fitted and held-out cells are never in the same line", "[calibration]
 }
 
 TEST_CASE("the CSV has one line per cell", "[calibration][compare]") {
-  const std::string csv = comparison_csv(sample());
+  Comparison comparison = sample();
+  comparison.cells[1].interval = {.interval = LogInterval{-std::log(4.0), std::log(4.0)},
+                                  .cells = 9,
+                                  .own = true,
+                                  .basis = "9 cells, one node"};
+  const std::string csv = comparison_csv(comparison);
   CHECK(csv.starts_with("system,ranks,nodes,collective,nccl_version,size_bytes,rows,measured_us,"));
   CHECK(csv.find("\nA,16,2,allreduce,2.8.4,4096,2,40,40,40,10,0.25,") != std::string::npos);
-  CHECK(csv.find(",set-of-A,fitted\n") != std::string::npos);
-  CHECK(csv.find(",set-of-A,held out\n") != std::string::npos);
+  CHECK(csv.find(",set-of-A,fitted,,,,\n") != std::string::npos);
+  CHECK(csv.find(",set-of-A,held out,5,80,1,9 cells; one node\n") != std::string::npos);
 }
 
 TEST_CASE("the page is self-contained, and user texts cannot break it", "[calibration][compare]") {

@@ -160,6 +160,34 @@ TEST_CASE("outliers do not drag a fit", "[calibration][fit]") {
         Approx(truth.kernel_launch_s).epsilon(kSanitized ? 1.0 : 0.25));
 }
 
+FitResult ended_at(const std::vector<SearchEnd>& ends) {
+  FitResult result;
+  result.starts = static_cast<int>(ends.size());
+  result.ends = ends;
+  result.best_start = 1;
+  for (const char* name : {"kernel_launch", "channel_overhead"}) {
+    result.parameters.push_back(
+        {.name = name, .start = 1, .estimate = 1, .linearised = {.least = 0.8, .most = 1.25}});
+  }
+  return result;
+}
+
+TEST_CASE("starts end at the same optimum if neither objective nor estimates differ",
+          "[calibration][fit]") {
+  const StartsAgreement same = starts_agreement(ended_at({{2.01, {1.1, 0.9}}, {2, {1, 1}}}));
+  CHECK(same.same);
+  CHECK(same.worst_gap == Approx(0.005));
+  CHECK(same.factor == Approx(1 / 0.9));
+  CHECK(same.parameter == "channel_overhead");
+  // An objective that is worse by 2 %, and an estimate that is outside of its interval.
+  CHECK_FALSE(starts_agreement(ended_at({{2.04, {1, 1}}, {2, {1, 1}}})).same);
+  const StartsAgreement outside = starts_agreement(ended_at({{2, {3, 1}}, {2, {1, 1}}}));
+  CHECK_FALSE(outside.same);
+  CHECK(outside.outside == 1);
+  CHECK(outside.factor == Approx(3));
+  CHECK(outside.parameter == "kernel_launch");
+}
+
 TEST_CASE("fits that make no sense are refused", "[calibration][fit]") {
   const std::vector<MeasuredCell> cells = cells_of(shipped_cost_model("v100"));
   FitOptions options{
