@@ -88,7 +88,7 @@ TEST_CASE("a table is written as it is read", "[cost-models][intervals]") {
         std::string::npos);
 }
 
-std::string refusal(const std::string& text) {
+std::string interval_refusal(const std::string& text) {
   try {
     (void)table_of(text);
   } catch (const UserError& error) {
@@ -99,13 +99,13 @@ std::string refusal(const std::string& text) {
 
 TEST_CASE("faults in a table are refused at their place", "[cost-models][intervals]") {
   const std::string head = "coverage: 0.9\nintervals:\n";
-  CHECK(refusal(head + "  - {low: 1, high: 0, cells: 1, rows: [{system: A}]}\n")
+  CHECK(interval_refusal(head + "  - {low: 1, high: 0, cells: 1, rows: [{system: A}]}\n")
             .find("t.yaml:3:11: found 1, which is above high, 0") == 0);
-  CHECK(refusal(head + "  - {set: a, low: 0, high: 1, cells: 1, rows: [{system: A}]}\n")
+  CHECK(interval_refusal(head + "  - {set: a, low: 0, high: 1, cells: 1, rows: [{system: A}]}\n")
             .find("t.yaml:3:5: expected the keys set, values, fabric and nodes together") == 0);
-  CHECK(refusal(head + "  - {hihg: 1, low: 0, cells: 1, rows: [{system: A}]}\n").find("high") !=
-        std::string::npos);
-  CHECK(refusal("coverage: 90\nintervals: []\n").find("t.yaml:1:11:") == 0);
+  CHECK(interval_refusal(head + "  - {hihg: 1, low: 0, cells: 1, rows: [{system: A}]}\n")
+            .find("high") != std::string::npos);
+  CHECK(interval_refusal("coverage: 90\nintervals: []\n").find("t.yaml:1:11:") == 0);
 }
 
 }  // namespace
