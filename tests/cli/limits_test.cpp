@@ -57,7 +57,7 @@ TEST_CASE("an AllToAll that cannot fit is refused before work begins", "[cli][li
                  "alltoall by 'naive' on 4096 ranks with 2 channels needs at least 31.2 GiB of "
                  "memory; ulimit -v leaves ");
   check_one_line(run_limited("-v 400000", many, folder.path()),
-                 "alltoall by 'naive' on 4096 ranks with 2 channels needs at least 607.9 MiB of "
+                 "alltoall by 'naive' on 4096 ranks with 2 channels needs at least 0.594 GiB of "
                  "memory; ulimit -v leaves ");
   const Ended fits = run_limited("-v 400000", call + "--nodes 8", folder.path());
   INFO(fits.err);
