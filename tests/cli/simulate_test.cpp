@@ -43,6 +43,39 @@ TEST_CASE("simulate accepts the values that experiments accept", "[cli][simulate
   CHECK(simulate(ring_with({"--channels", "16", "--threads", "1024"})).code == 0);
 }
 
+TEST_CASE("simulate states the interval of the measured time, or why it has none",
+          "[cli][simulate]") {
+  const std::vector<std::string> call{"simulate",     "--fabric",  "hgx-h100",
+                                      "--collective", "allreduce", "--size",
+                                      "1MiB",         "--json",    "--algorithm"};
+  const auto interval = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> options = call;
+    options.insert(options.end(), more.begin(), more.end());
+    const Ended ended = run_program(options, ".");
+    REQUIRE(ended.code == 0);
+    return nlohmann::json::parse(ended.out);
+  };
+  const nlohmann::json stated = interval({"nccl-default:2.29.2"});
+  const double time_s = stated["time_s"];
+  const double low_s = stated["interval"]["low_s"];
+  const double high_s = stated["interval"]["high_s"];
+  CHECK(stated["interval"]["coverage"] == 0.9);
+  CHECK(low_s * high_s == Approx(time_s * time_s));
+  CHECK(high_s > 1.05 * time_s);
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
+           {"all-pairs"}, {"ring", "--cost-model", "a100"}, {"ring", "--cost-model", "hockney"}}) {
+    const nlohmann::json none = interval(more);
+    CHECK(none["interval"]["low_s"].is_null());
+    CHECK(none["interval"]["basis"].get<std::string>().size() > 10);
+  }
+  const TemporaryFolder folder;
+  const std::string table = folder.path() + "/t.yaml";
+  write_file(table, "coverage: 0.8\nintervals: []\n");
+  const nlohmann::json own = interval({"ring", "--intervals", table});
+  CHECK(own["interval"]["coverage"] == 0.8);
+  CHECK(own["interval"]["basis"] == "no held-out cells of set h100 on one node of fabric hgx-h100");
+}
+
 TEST_CASE("simulate: sizes are multiples of the type's elements", "[cli][simulate]") {
   const std::vector<std::string> odd{"--collective", "allreduce", "--algorithm",
                                      "ring",         "--size",    "1022B"};
