@@ -263,36 +263,37 @@ class Crossings {
   std::vector<double> load_s_;  // seconds per byte
 };
 
-/// GPUs of a node by which rings cross the network, one per NIC. NCCL lets a ring enter and leave a
-/// node at the GPUs that are nearest to NICs (src/graph/search.cc, typeInter), so all rings that
-/// cross by a NIC share a GPU, and the proxy of its rank. Where all GPUs share a NIC, the ends of
-/// the first ring are the gateways.
+/// GPUs of a node with two NICs by which rings cross the network, one per NIC. With
+/// NCCL_CROSS_NIC=1, a ring of NCCL enters a node by one NIC and leaves it by the other, at the
+/// GPUs that are nearest to them (src/graph/search.cc, typeInter), so all rings share these two
+/// GPUs, and the proxies of their ranks. All measured runs on such nodes of linked GPUs have this
+/// setting. With another number of NICs, any GPU may be a gateway.
 class Gateways {
  public:
   Gateways(const Fabric& fabric, int each) : fabric_(fabric), each_(each) {
     std::set<NodeId> nics;
     for (int rank = 0; rank < each; ++rank) nics.insert(nic_of(rank, 0));
-    one_nic_ = nics.size() == 1;
+    two_nics_ = nics.size() == 2;
   }
 
-  /// True if the ring enters and leaves the node at gateways, or by NICs that have none yet.
+  /// True if the ring enters the node by one NIC and leaves it by the other, at their gateways.
   [[nodiscard]] bool allow(const std::vector<int>& order, int channel) const {
+    if (!two_nics_) return true;
     const NodeId in = nic_of(order.front(), channel);
     const NodeId out = nic_of(order.back(), channel);
-    if (in == out && !one_nic_) return false;
-    return is_free_or_of(in, order.front()) && is_free_or_of(out, order.back());
+    return in != out && is_free_or_of(in, order.front()) && is_free_or_of(out, order.back());
   }
-  /// Makes the ring's ends the gateways of their NICs, unless these have some.
+  /// Makes the ring's ends the gateways of their NICs, unless these have one.
   void take(const std::vector<int>& order, int channel) {
-    std::map<NodeId, std::set<int>> fresh;
-    for (const int rank : {order.front(), order.back()}) fresh[nic_of(rank, channel)].insert(rank);
-    of_nic_.merge(fresh);
+    for (const int rank : {order.front(), order.back()}) {
+      of_nic_.try_emplace(nic_of(rank, channel), rank);
+    }
   }
 
  private:
   [[nodiscard]] bool is_free_or_of(NodeId nic, int rank) const {
     const auto known = of_nic_.find(nic);
-    return known == of_nic_.end() || known->second.contains(rank);
+    return known == of_nic_.end() || known->second == rank;
   }
   /// First node of the rank's route to the next node that sends into the network.
   [[nodiscard]] NodeId nic_of(int rank, int channel) const {
@@ -305,8 +306,8 @@ class Gateways {
 
   const Fabric& fabric_;
   int each_;
-  bool one_nic_ = false;  // all GPUs share a NIC
-  std::map<NodeId, std::set<int>> of_nic_;
+  bool two_nics_ = false;
+  std::map<NodeId, int> of_nic_;  // the gateways
 };
 
 /// Rings through node after node. Inside a node, they follow the cycles of direct links between the
