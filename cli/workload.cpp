@@ -44,16 +44,14 @@ struct Options {
   OptionSpec flops{.name = "flops-efficiency",
                    .kind = OptionKind::Real,
                    .description = "share of the GPU's peak FLOP/s that computation reaches",
-                   .min = 0,
+                   .min = 1e-6,
                    .max = 1,
-                   .exclusive_min = true,
                    .default_text = "0.55"};
   OptionSpec memory{.name = "memory-efficiency",
                     .kind = OptionKind::Real,
                     .description = "share of the memory's peak rate that computation reaches",
-                    .min = 0,
+                    .min = 1e-6,
                     .max = 1,
-                    .exclusive_min = true,
                     .default_text = "0.85"};
   OptionSpec step{
       .name = "step",

@@ -86,6 +86,10 @@ TEST_CASE("workload refuses wrong requests", "[cli][workload]") {
   CHECK(contains(refusal({"--step", "3"}), "is only for files of format kineto"));
   CHECK(contains(refusal({"--report", "no/where.html"}), "the folder 'no' does not exist"));
   CHECK(contains(refusal({"--flops-efficiency", "2"}), "<= 1"));
+  // Rates that are no normal numbers end no computation.
+  CHECK(contains(refusal({"--flops-efficiency", "1e-320"}), "--flops-efficiency: "));
+  CHECK(contains(refusal({"--memory-efficiency", "0"}), ">= 1e-06"));
+  CHECK(contains(refusal({"--tuner", "nccl-defualt:2.18"}), "did you mean 'nccl-default'?"));
   const Ended few =
       run_program({"workload", "job.yaml", "--fabric", "ring", "--gpus", "3"}, folder.path());
   CHECK(few.code == 2);

@@ -141,6 +141,12 @@ class JobReader {
     OptionSpec spec = find_option(job_program_options(), "ranks");
     spec.name = "group";
     for (const YamlValue& list : read_items(*groups, groups_spec)) {
+      if (list.is_scalar() && list.as_text().find("..") == std::string_view::npos) {
+        throw UserError(list.location(),
+                        fmt::format("found {}; expected a group: ranks in brackets, "
+                                    "such as [0, 1], or a range, such as 0..3",
+                                    quoted(list.as_text())));
+      }
       const auto group = static_cast<std::int32_t>(job_.groups.size());
       job_.groups.push_back({number, {}});
       each_rank(list, spec, job_.ranks, [&](std::int32_t rank, const SourceLocation& where) {

@@ -42,6 +42,17 @@ std::unique_ptr<const Tuner> one_configuration(const std::string& text, const Co
   }
   Config config{.algorithm = std::string(parts[0])};
   library.add_spelled(config.algorithm, where);
+  // A name without protocol and channels may be a misspelt tuner as well.
+  std::vector<std::string> tuners;
+  for (const TunerInfo& info : tuner_infos()) {
+    tuners.push_back(info.form.substr(0, info.form.find(':')));
+  }
+  const std::string nearest = nearest_name(text.substr(0, text.find(':')), tuners);
+  if (parts.size() == 1 && !nearest.empty() && library.find(config.algorithm) == nullptr) {
+    throw UserError(where, fmt::format("unknown tuner {}; did you mean '{}'? (cclgym list "
+                                       "algorithms prints tuners and algorithms)",
+                                       quoted(text), nearest));
+  }
   (void)library.at(config.algorithm);
   if (parts.size() > 1) config.protocol = read_protocol(parts[1], where);
   if (parts.size() > 2) {

@@ -81,9 +81,10 @@ TEST_CASE("the advised action is near the best, without a simulation", "[env][es
   // messages that wait in proxies, perlmutter has 1.21.
   CHECK(advised_over_best(*setup_of(sweep_on("ndv4"))) < 1.03);
   CHECK(advised_over_best(*setup_of(sweep_on("{name: perlmutter, servers: 2}"))) < 1.15);
-  if (kSanitized) return;
-  CHECK(advised_over_best(*setup_of(sweep_on("dgx1"))) < 1.03);
-  CHECK(advised_over_best(*setup_of(sweep_on("{name: ndv4, servers: 2}"))) < 1.04);
+  if (!kSanitized) {
+    CHECK(advised_over_best(*setup_of(sweep_on("dgx1"))) < 1.03);
+    CHECK(advised_over_best(*setup_of(sweep_on("{name: ndv4, servers: 2}"))) < 1.04);
+  }
 }
 
 TEST_CASE("estimates of large machines are refused", "[env][estimate]") {

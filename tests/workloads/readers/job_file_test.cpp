@@ -159,6 +159,8 @@ TEST_CASE("wrong job files are refused with the place", "[workloads][readers][jo
                  "job.yaml:2:20: found rank 2, but the job has ranks 0 to 1"));
   CHECK(contains(refused_job("ranks: 2\ncommunicators: {a: {groups: [[0, 0]]}}\nprograms: []"),
                  "job.yaml:2:34: rank 0 is twice in the groups of communicator 'a'"));
+  CHECK(contains(refused_job("ranks: 2\ncommunicators: {a: {groups: [0, 1]}}\nprograms: []"),
+                 "2:27: found '0'; expected a group: ranks in brackets, such as [0, 1]"));
   CHECK(contains(refused_job("ranks: 2\ncommunicators: {a: {tuner: x}}\nprograms: []"),
                  "communicator 'a' has no key groups"));
   CHECK(contains(refused_job(two("  - {allreduc: 1B}")),
