@@ -160,7 +160,7 @@ TEST_CASE("wrong job files are refused with the place", "[workloads][readers][jo
   CHECK(contains(refused_job("ranks: 2\ncommunicators: {a: {groups: [[0, 0]]}}\nprograms: []"),
                  "job.yaml:2:34: rank 0 is twice in the groups of communicator 'a'"));
   CHECK(contains(refused_job("ranks: 2\ncommunicators: {a: {groups: [0, 1]}}\nprograms: []"),
-                 "2:27: found '0'; expected a group: ranks in brackets, such as [0, 1]"));
+                 "2:30: found '0'; expected a group: ranks in brackets, such as [0, 1]"));
   CHECK(contains(refused_job("ranks: 2\ncommunicators: {a: {tuner: x}}\nprograms: []"),
                  "communicator 'a' has no key groups"));
   CHECK(contains(refused_job(two("  - {allreduc: 1B}")),
