@@ -70,8 +70,14 @@ double Random::normal(double mean, double standard_deviation) {
 double portable_log(double x) {
   // fdlibm's e_log.c (Sun Microsystems, 1993): x = 2^k (1 + f) with sqrt(2)/2 < 1 + f < sqrt(2),
   // and log(1 + f) = f - (f^2/2 - s (f^2/2 + R)), s = f / (2 + f), R a polynomial in s^2.
-  int exponent = 0;
-  double mantissa = std::frexp(x, &exponent);  // exact: [0.5, 1)
+  // x = mantissa * 2^exponent with a mantissa in [0.5, 1), exactly. For normal numbers, the bits
+  // are taken apart here: std::frexp is a call of the C library, which takes as long as the rest.
+  constexpr std::uint64_t kUnit = std::uint64_t{1} << 52U;  // one in the exponent
+  constexpr std::uint64_t kHalf = 0x3fe * kUnit;            // bits of 0.5
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  int exponent = static_cast<int>(bits / kUnit) - 0x3fe;
+  double mantissa = std::bit_cast<double>(bits % kUnit | kHalf);
+  if (bits - kUnit >= 0x7fe * kUnit) mantissa = std::frexp(x, &exponent);
   if (mantissa < 0.70710678118654752440) {
     mantissa *= 2;
     --exponent;

@@ -28,12 +28,16 @@ struct Wording {
   std::string_view noun;
   std::string_view example;
   std::string_view units;
+  std::string_view bound;  // the values end here
 };
 
-constexpr Wording kBytesWording{"a size", "'64KiB'", "B, KB, MB, GB, TB, KiB, MiB, GiB, TiB"};
-constexpr Wording kTimeWording{"a time", "'1.5us'", "ns, us, ms, s"};
+constexpr Wording kBytesWording{"a size", "'64KiB'", "B, KB, MB, GB, TB, KiB, MiB, GiB, TiB",
+                                "below 2^64 bytes (16777216TiB)"};
+constexpr Wording kTimeWording{"a time", "'1.5us'", "ns, us, ms, s", "below 1e308 s"};
 constexpr Wording kRateWording{
-    "a rate", "'25 GB/s'", "B/s, KB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, Gb/s (bits)"};
+    "a rate", "'25 GB/s'", "B/s, KB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s, Gb/s (bits)",
+    "below 1e308 B/s"};
+constexpr Wording kIntegerWording{"a whole number", "'4'", "", "from -2^63 to 2^63 - 1"};
 
 [[noreturn]] void refuse(const SourceLocation& where, std::string_view what,
                          const std::string& rest) {
@@ -59,7 +63,7 @@ Split split_quantity(std::string_view text, std::string_view what, const SourceL
   if (!rest.empty() && rest.front() == '-' && rest.size() > 1 && is_digit(rest[1])) {
     refuse(where, what,
            "is " + quoted(whole) + "; expected " + std::string(wording.noun) +
-               " that is not negative");
+               " that is not negative, e.g. " + std::string(wording.example));
   }
   if (!rest.empty() && rest.front() == '+') rest.remove_prefix(1);
   Split result;
@@ -152,8 +156,10 @@ std::optional<Unit> find_unit(std::span<const Unit> units, std::string_view name
 }
 
 [[noreturn]] void refuse_large(const SourceLocation& where, std::string_view what,
-                               std::string_view text) {
-  refuse(where, what, "is " + quoted(trim(text)) + ", which is too large");
+                               std::string_view text, const Wording& wording) {
+  refuse(where, what,
+         "is " + quoted(trim(text)) + ", which is too large; expected " +
+             std::string(wording.noun) + " " + std::string(wording.bound));
 }
 
 // The exact product of a decimal number and `factor`, which must be a whole number.
@@ -170,9 +176,10 @@ std::uint64_t exact_product(const Decimal& number, std::uint64_t factor, std::st
   }
   std::uint64_t value = 0;
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || exponent > 19) refuse_large(where, what, text);
+  if (error != std::errc() || exponent > 19) refuse_large(where, what, text, kBytesWording);
   for (; exponent > 0; --exponent) {
-    if (__builtin_mul_overflow(value, std::uint64_t{10}, &value)) refuse_large(where, what, text);
+    if (__builtin_mul_overflow(value, std::uint64_t{10}, &value))
+      refuse_large(where, what, text, kBytesWording);
   }
   for (; exponent < 0; ++exponent) {
     // Divide by 10 = 2 * 5: remove each prime from the factor that contains it.
@@ -186,7 +193,7 @@ std::uint64_t exact_product(const Decimal& number, std::uint64_t factor, std::st
       }
     }
   }
-  if (__builtin_mul_overflow(value, factor, &value)) refuse_large(where, what, text);
+  if (__builtin_mul_overflow(value, factor, &value)) refuse_large(where, what, text, kBytesWording);
   return value;
 }
 
@@ -206,7 +213,7 @@ double parse_time_s(std::string_view text, std::string_view what, const SourceLo
   const std::optional<Unit> unit = find_unit(kTimeUnits, split.unit);
   if (!unit) refuse_unit(where, what, split.unit, kTimeWording);
   const double value = to_double(split.number, unit->decimal_exponent);
-  if (!std::isfinite(value)) refuse_large(where, what, text);
+  if (!std::isfinite(value)) refuse_large(where, what, text, kTimeWording);
   return value;
 }
 
@@ -223,7 +230,7 @@ double parse_rate_Bps(std::string_view text, std::string_view what, const Source
   } else {
     refuse_unit(where, what, split.unit, kRateWording);
   }
-  if (!std::isfinite(value)) refuse_large(where, what, text);
+  if (!std::isfinite(value)) refuse_large(where, what, text, kRateWording);
   return value;
 }
 
@@ -232,7 +239,7 @@ std::int64_t parse_integer(std::string_view text, std::string_view what,
   const std::string_view whole = trim(text);
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(whole.data(), whole.data() + whole.size(), value);
-  if (error == std::errc::result_out_of_range) refuse_large(where, what, text);
+  if (error == std::errc::result_out_of_range) refuse_large(where, what, text, kIntegerWording);
   if (error != std::errc() || stop != whole.data() + whole.size()) {
     refuse(where, what, "is " + quoted(whole) + "; expected a whole number");
   }

@@ -1,5 +1,6 @@
 // Environments and vector environments with numpy arrays on their buffers. cclgym/*.py adds the
 // rest of Gymnasium's API.
+#include <algorithm>
 #include <fmt/format.h>
 #include <functional>
 #include <limits>
@@ -16,6 +17,7 @@
 #include "env/registry.hpp"
 #include "python/bindings.hpp"
 #include "python/history.hpp"
+#include "python/vector_infos.hpp"
 
 namespace py = pybind11;
 
@@ -214,14 +216,19 @@ class PythonVectorEnvironment {
     carry_out(one);
     history_.add(one);
   }
-  // A step that one environment refuses is in the history: the others have stepped.
-  void step(const Actions& actions) {
+  // A step that one environment refuses is in the history: the others have stepped. Returns true if
+  // a row of the results is that of an episode's last step (VectorBuffers::finished).
+  bool step(const Actions& actions) {
     narrow(actions, spec(), actions_);
     const py::gil_scoped_release release;
     const bool whole = actions_.size() == width();
     if (whole && started_) history_.add(actions_);
     vector_->step(actions_);
+    const auto& finished = vector_->results().finished;
+    return std::ranges::find(finished, std::uint8_t{1}) != finished.end();
   }
+  /// infos_of() the results.
+  [[nodiscard]] py::tuple infos(bool final) const { return infos_of(*vector_, final); }
 
   [[nodiscard]] std::unique_ptr<PythonVectorEnvironment> twin() const {
     auto other = std::make_unique<PythonVectorEnvironment>(make_);
@@ -377,6 +384,7 @@ void bind_environments(py::module_& module) {
       .def("reset", &PythonVectorEnvironment::reset)
       .def("reset_some", &PythonVectorEnvironment::reset_some)
       .def("step", &PythonVectorEnvironment::step)
+      .def("infos", &PythonVectorEnvironment::infos)
       .def("conditional_mask", &PythonVectorEnvironment::conditional_mask)
       .def("describe_action", &PythonVectorEnvironment::describe_action)
       .def("twin", [](const PythonVectorEnvironment& self) { return with_views(self.twin()); })

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/limits/resource_error.hpp"
@@ -191,6 +192,52 @@ void write_text_file(const std::string& path, std::string_view text) {
     ::unlink(temporary.c_str());
     fail(error);
   }
+}
+
+void check_writable(const std::string& path) {
+  const std::string shown = checked_name(path);
+  std::error_code ignored;
+  const std::filesystem::file_status old = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_directory(old)) throw UserError(shown + " is a folder; expected a file");
+  if (std::filesystem::exists(old) && !std::filesystem::is_regular_file(old)) return;
+  const std::filesystem::path target = end_of_links(path);
+  const std::filesystem::path folder = target.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+    throw UserError(shown + ": the folder " + quoted(folder.string(), 200) + " does not exist");
+  }
+  const auto [file, temporary] = create_beside(target);
+  if (file < 0) throw_file_error(shown + ": cannot be written", errno);
+  ::close(file);
+  ::unlink(temporary.c_str());
+}
+
+void check_writable_folder(const std::string& path) {
+  namespace fs = std::filesystem;
+  const std::string shown = checked_name(path);
+  std::error_code error;
+  std::vector<fs::path> missing;  // the folder first, then its parents
+  for (fs::path at = path; !at.empty() && !fs::exists(fs::symlink_status(at, error));
+       at = at.parent_path()) {
+    missing.push_back(at);
+  }
+  std::vector<fs::path> made;
+  std::error_code failed;
+  for (auto at = missing.rbegin(); at != missing.rend() && !failed; ++at) {
+    if (fs::create_directory(*at, failed)) made.push_back(*at);
+  }
+  int probe_error = 0;
+  if (!failed) {
+    const auto [file, temporary] = create_beside(fs::path(path) / "probe");
+    if (file < 0) {
+      probe_error = errno;
+    } else {
+      ::close(file);
+      ::unlink(temporary.c_str());
+    }
+  }
+  for (auto at = made.rbegin(); at != made.rend(); ++at) fs::remove(*at, error);
+  if (failed) throw UserError(shown + ": the folder cannot be made: " + failed.message());
+  if (probe_error != 0) throw_file_error(shown + ": cannot be written", probe_error);
 }
 
 }  // namespace cclgym

@@ -83,7 +83,8 @@ std::vector<Value> expand_range(std::string_view text, const RangeText& range, R
   std::vector<Value> values;
   for (Value value = first; value <= last;) {
     if (values.size() == kMostRangeValues) {
-      refuse(" of more than " + std::to_string(kMostRangeValues) + " values");
+      refuse(fmt::format(" of more than {0} values; expected at most {0} in each range of a list",
+                         kMostRangeValues));
     }
     values.push_back(value);
     const bool overflow = range.step_kind == 'x' ? __builtin_mul_overflow(value, step, &value)

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "core/files/companion_library.hpp"
 #include "core/limits/resource_error.hpp"
 #include "core/ranks/messages.hpp"
 #include "core/tasks/task_host.hpp"
@@ -67,6 +68,8 @@ class HostPlace : public TaskPlace {
     } catch (const std::bad_alloc&) {
       send(failed_message({1, kOutOfMemory}));
     } catch (const UserError& error) {
+      send(failed_message({2, error.what()}));
+    } catch (const LibraryMissing& error) {
       send(failed_message({2, error.what()}));
     } catch (const SimulationStalled& error) {
       send(failed_message({3, error.what()}));

@@ -4,6 +4,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "core/files/companion_library.hpp"
 #include "core/limits/resource_error.hpp"
 
 namespace cclgym {
@@ -27,6 +28,9 @@ TaskReply do_task(const Task& task, std::size_t index, const TaskInput& input) {
     reply.outcome = Outcome::NoResources;
     reply.text = error.what();
   } catch (const UserError& error) {
+    reply.outcome = Outcome::UserMistake;
+    reply.text = error.what();
+  } catch (const LibraryMissing& error) {
     reply.outcome = Outcome::UserMistake;
     reply.text = error.what();
   } catch (const SimulationStalled& error) {

@@ -25,7 +25,7 @@ using TaskName = std::function<std::string(std::size_t index)>;
 
 enum class Outcome : std::uint32_t {
   Done,
-  UserMistake,  ///< UserError
+  UserMistake,  ///< UserError or LibraryMissing
   Stalled,      ///< SimulationStalled
   Failed,       ///< another exception
   Died,         ///< its process died twice, or ended by itself

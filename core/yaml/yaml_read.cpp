@@ -1,4 +1,5 @@
 // Typed reads of YAML values, driven by option records.
+#include "core/yaml/empty_values.hpp"
 #include "core/yaml/yaml.hpp"
 
 namespace cclgym {
@@ -106,6 +107,16 @@ std::vector<std::size_t> read_choices(const YamlValue& value, const OptionSpec& 
   return read_all<std::size_t>(value, spec, [&spec](const YamlValue& item, auto& values) {
     values.push_back(read_choice(item, spec));
   });
+}
+
+void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>& specs) {
+  for (const YamlEntry& entry : mapping.entries()) {
+    if (!entry.value.is_null()) continue;
+    const OptionSpec& spec = find_option(specs, entry.key);
+    const bool one_name = spec.kind == OptionKind::Choice && spec.shape == OptionShape::One;
+    throw UserError(entry.value.location(), entry.key + " has no value; expected " +
+                                                (one_name ? range_text(spec) : type_text(spec)));
+  }
 }
 
 }  // namespace cclgym

@@ -298,6 +298,8 @@ def flatten_actions(space, action, count=None, owner=""):
         raise _core.InvalidAction(
             f"{owner}: the actions are not an array: {action!r}; expected shape {space.shape}"
         ) from None
+    if count is not None and action.dtype == np.int64 and action.shape == space.shape:
+        return action.reshape(count, -1)  # without a copy, of which the extension makes one
     if action.dtype.kind not in "iu":
         raise TypeError(f"found an action of type {action.dtype}; {space} expects integers")
     if count is None:
@@ -327,6 +329,21 @@ def sample_legal(space, conditional_mask):
         legal = np.flatnonzero(conditional_mask(numbers))
         numbers.append(first + int(space.np_random.choice(legal)))
     return unflatten(space, np.array(numbers, np.int64))
+
+
+def sample_legal_rows(space, masks):
+    """One draw from a LegalDiscrete under each row of a matrix of masks: the values, from the same
+    stream, that its `sample` draws row by row. None if a row allows nothing, of which `sample` says
+    more."""
+    counts, least, most = _core.count_legal_rows(masks)
+    if least <= 0:
+        return None
+    if least == most:  # the same draws in a fourth of the time
+        drawn = space.np_random.integers(most, size=len(masks))
+    else:
+        drawn = space.np_random.integers(counts)
+    found = _core.nth_legal_rows(masks, drawn)
+    return found + space.start if space.start else found
 
 
 def mask_size(space):

@@ -89,6 +89,8 @@ class VectorEnvironment(_Base):
         self._core, self._views = call(_core.make_vector, *self._made_of,
                                        doing=f"preparing {name}")
         warn_of(self._core)
+        split = [name.split(".") for name in self._core.info_names]
+        self._info_paths = [(outer, last) for *outer, last in split]
         self._last = None
         self._shown: list[deque[tuple[float, float]]] = [
             deque(maxlen=drawing.CALLS) for _ in range(self.num_envs if render_mode else 0)]
@@ -131,20 +133,19 @@ class VectorEnvironment(_Base):
             for i, shown in enumerate(self._shown):
                 if reset_mask is None or reset_mask[i]:
                     shown.clear()
-            return self._observations("observations"), self._infos("infos", "action_masks")
+            return self._observations("observations"), self._infos("action_masks")
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         require_open(self.closed, self.name, "step")
         flat = spaces.flatten_actions(self.action_space, actions, self.num_envs, self.name)
         with self._turns:
-            self._core.step(flat)
+            any_finished = self._core.step(flat)
             if self.render_mode is not None:
-                self._last = flat
+                self._last = flat.copy()
                 self._show()
-            infos = self._infos("infos", "action_masks")
-            finished = self._views["finished"]
-            if finished.any():
-                self._add_final(infos, finished)
+            infos = self._infos("action_masks")
+            if any_finished:
+                self._add_final(infos, self._views["finished"])
             return (
                 self._observations("observations"),
                 self._out("rewards"),
@@ -173,6 +174,12 @@ class VectorEnvironment(_Base):
 
     def sample_legal_action(self) -> np.ndarray:
         """One currently legal action per environment; see Environment."""
+        if isinstance(self.single_action_space, spaces.LegalDiscrete):
+            with self._turns:
+                drawn = spaces.sample_legal_rows(self.single_action_space,
+                                                 self._views["action_masks"])
+            if drawn is not None:
+                return drawn
         return np.stack([
             spaces.sample_legal(self.single_action_space,
                                 lambda prefix, i=i: self.conditional_mask(i, prefix))
@@ -228,22 +235,18 @@ class VectorEnvironment(_Base):
     def _observations(self, key):
         return spaces.unflatten(self.single_observation_space, self._out(key))
 
-    def _infos(self, key, mask_key, among=None):
+    def _infos(self, mask_key, among=None):
         """Infos in Gymnasium's form: one array per name, and under "_name" the environments that
-        have it."""
+        have it. `among`: the environments whose episodes ended; None: infos of the new state."""
         infos = {}
-        for name, column in zip(self._core.info_names, self._views[key].T):
-            holds = ~np.isnan(column)
-            if among is not None:
-                holds &= among
-            if holds.any():
-                *outer, last = name.split(".")
-                at = infos
-                for part in outer:
-                    at.setdefault("_" + part, holds)
-                    at = at.setdefault(part, {})
-                at[last] = np.where(holds, column, 0.0)
-                at["_" + last] = holds
+        for number, values, holds in zip(*self._core.infos(among is not None)):
+            outer, last = self._info_paths[number]
+            at = infos
+            for part in outer:
+                at.setdefault("_" + part, holds)
+                at = at.setdefault(part, {})
+            at[last] = values
+            at["_" + last] = holds
         if self._core.has_action_mask:
             infos["action_mask"] = self._out(mask_key)
             infos["_action_mask"] = (
@@ -258,7 +261,7 @@ class VectorEnvironment(_Base):
                 self.single_observation_space, self._views["final_observations"][i].copy()
             )
         infos["final_obs"] = rows
-        infos["final_info"] = self._infos("final_infos", "final_action_masks", finished)
+        infos["final_info"] = self._infos("final_action_masks", finished)
         infos["_final_obs"] = finished.copy()
         infos["_final_info"] = finished.copy()
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "env/tuning/collective_tuning.hpp"
@@ -150,12 +151,59 @@ void warm(const std::string& fabric, const std::string& actions, const std::stri
   std::fflush(stdout);
 }
 
+// Times simulations of random legal actions at random sizes and moments on two nodes under the
+// random profile cloud-ib, where nothing can be shared: every message has a latency of its own, and
+// capacities change during the call. Prints the work of a simulation as well.
+void random_profile(int simulations) {
+  const auto setup = read_tuning_setup(
+      parse_yaml("{fabric: {name: ndv4, nodes: 2}, actions: stock-nccl, cache: 0, "
+                 "noise: {name: random, regimes: [{noise: cloud-ib}]}}",
+                 "bench"));
+  const std::size_t condition = setup->condition_of.front();
+  Simulator simulator(setup->site->fabrics.front(), setup->site->cost_model, "flow");
+  simulator.set_noise(setup->site->conditions[condition]);
+  CallTimer timer(setup->site, std::size_t{0});
+  TuningOracle oracle(setup->actions, timer);
+  const std::size_t n = setup->actions->knobs().size();
+  const auto workload =
+      read_workload(setup->workload, workload_site(*setup->site->fabrics.front()));
+  Random random(1);
+  double flows = 0;
+  double checksum_s = 0;
+  const double begin = processor_s();
+  for (int i = 0; i < simulations; ++i) {
+    const Call call = workload->next(random).call;
+    const auto all = setup->actions->legal_actions(call.collective);
+    const auto row =
+        static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(all.size() / n) - 1));
+    const Config config =
+        full_config(setup->site->algorithms, oracle.config(call, all.subspan(row * n, n)));
+    const Result result = simulator.simulate(call, config, setup->site->machine_seed,
+                                             static_cast<std::uint64_t>(random.integer(0, 63)));
+    flows += static_cast<double>(result.flows);
+    checksum_s += result.time_s;
+  }
+  const double spent_s = processor_s() - begin;
+  fmt::print(
+      "2 nodes of ndv4, stock-nccl, cloud-ib: {:.1f} simulations/s of {:.0f} flows on average, "
+      "{:.0f} ns per flow (sum of times {:.17g} s)\n",
+      simulations / spent_s, flows / simulations, 1e9 * spent_s / flows, checksum_s);
+}
+
 }  // namespace
 }  // namespace cclgym::bench
 
-int main() {
+// With --cold, measures only cold runs on 8 GPUs; with --random, only simulations under a random
+// profile.
+int main(int argc, char** argv) {
   using namespace cclgym::bench;
-  const std::vector<std::string> fabrics{"dgx1", "ndv4", "dgx2", "{name: frontier, servers: 2}"};
+  if (argc > 1 && std::string_view(argv[1]) == "--random") {
+    random_profile(300);
+    return 0;
+  }
+  const bool only_cold = argc > 1 && std::string_view(argv[1]) == "--cold";
+  std::vector<std::string> fabrics{"dgx1", "ndv4", "dgx2", "{name: frontier, servers: 2}"};
+  if (only_cold) fabrics.resize(2);
   for (const std::string& fabric : fabrics) {
     for (const std::string actions : {"stock-nccl", "nccl-2.30", "offline"}) {
       // NCCL does not run on Frontier's AMD GPUs.
@@ -163,6 +211,7 @@ int main() {
       for (const std::string most : {"1MiB", "16MiB", "1GiB"}) cold({fabric, actions, most});
     }
   }
+  if (only_cold) return 0;
   for (const std::string fabric : {"dgx1", "ndv4", "dgx2"}) {
     for (const std::string actions : {"stock-nccl", "offline"}) all_actions(fabric, actions);
   }

@@ -32,6 +32,8 @@ grep -q 'us' simulate.txt || fail "simulate printed no time"
 "$cclgym" list cost-models | has a100 || fail "list has no a100"
 "$cclgym" run "$prefix/share/cclgym/experiments/quickstart.yaml" --quiet
 [ "$(wc -l <results/quickstart/results.csv)" -gt 1000 ] || fail "the quickstart has too few rows"
+# Loads the libraries of the solvers.
+"$cclgym" synthesize --fabric ring --gpus 4 --collective alltoall --no-sweep --jobs 1 --quiet -o made
 "$cclgym" deploy --constants --machine dgx1 --for nccl-2.28 -o deployed >/dev/null
 cmp deployed/libnccl-tuner-cclgym.so "$lib/cclgym/libnccl-tuner-cclgym.so"
 "$lib/cclgym/cclgym-mpi-worker" --version >/dev/null 2>&1 || [ ! -e "$build/cclgym-mpi-worker" ] ||

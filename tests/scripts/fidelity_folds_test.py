@@ -75,6 +75,17 @@ class FoldsTest(unittest.TestCase):
         self.run_script('--evaluations', '60', '--system', 'Azure-NDv4')
         self.assertIn('--evaluations 60', self.commands()[-1])
 
+    def test_rows_of_one_system_that_have_two_sets_are_fitted_apart(self):
+        rows = ''.join(f'Polaris,{ranks},{config},allreduce,64,10\n' for config in ('envset1', 'envset3', 'envset5')
+                       for ranks in (8, 32))
+        (self.folder / 'm.csv').write_text(ROWS + rows)
+        ran = self.run_script('--system', 'Polaris,Polaris-software')
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        configs = [line.split()[line.split().index('--config') + 1] for line in self.commands()]
+        self.assertEqual(configs, ['envset3', 'envset3', 'envset5', 'envset5'])
+        self.assertEqual(len(list((self.folder / 'out').glob('*.json'))), 4)
+        self.assertIn('| Polaris-software | `gh200` | 8 ranks |', ran.stdout)
+
     def test_limits(self):
         self.run_script('--system', 'ABCI-V100', '--max-ranks', '8')
         self.assertEqual(len(self.commands()), 2)

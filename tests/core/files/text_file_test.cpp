@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/files/folder_lock.hpp"
+#include "core/files/writable.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/needs.hpp"
@@ -138,6 +139,30 @@ TEST_CASE("what cannot be a file is refused by name", "[core][text-file]") {
   CHECK(refusal(folder / "sub") == "'" + (folder / "sub") + "' is a folder; expected a file");
   CHECK(refusal(folder / "none/a").find("cannot be written: No such file") != std::string::npos);
   CHECK(entries(folder) == 1);
+}
+
+TEST_CASE("a check finds what would keep a file from being written, and leaves nothing",
+          "[core][text-file]") {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "sub");
+  const auto refused = [](const std::string& path) {
+    return thrown([&] {
+      check_writable(path);
+      return 0;
+    });
+  };
+  CHECK(refused(folder / "new") == "(nothing thrown)");
+  CHECK(refused("/dev/null") == "(nothing thrown)");
+  CHECK(entries(folder) == 1);
+  write_text_file(folder / "old", "text");
+  CHECK(refused(folder / "old") == "(nothing thrown)");
+  CHECK(contents(folder / "old") == "text");
+  CHECK(refused(folder / "sub") == "'" + (folder / "sub") + "' is a folder; expected a file");
+  CHECK(refused(folder / "none/a") ==
+        "'" + (folder / "none/a") + "': the folder '" + (folder / "none") + "' does not exist");
+  CHECK(refused("/proc/a").starts_with("'/proc/a': cannot be written: "));
+  CHECK(refused("").find("an empty file name") == 0);
+  CHECK(entries(folder) == 2);
 }
 
 TEST_CASE("threads that write one file at once leave one of their texts", "[core][text-file]") {

@@ -93,7 +93,9 @@ TEST_CASE("ranges expand to their values", "[core][option]") {
         "sizes is the range '1KiB..8KiB x1'; expected a factor of at least 2");
   CHECK(bytes("1KiB..8KiB x") == "factor of sizes is ''; expected a whole number");
   CHECK(bytes("1KiB..8KiB +0B") == "sizes is the range '1KiB..8KiB +0B'; expected a step above 0");
-  CHECK(bytes("1B..16GiB +1B") == "sizes is the range '1B..16GiB +1B' of more than 10000 values");
+  CHECK(bytes("1B..16GiB +1B") ==
+        "sizes is the range '1B..16GiB +1B' of more than 10000 values; expected at most 10000 in "
+        "each range of a list");
   CHECK(bytes("1KiB..1TiB x2") == "sizes is '1TiB'; expected >= 1B, <= 16GiB");
   CHECK(bytes("..") == "sizes is the range '..' without a step; expected e.g. '1KiB..1GiB x2'");
   CHECK(thrown([&] { return read_integer_range("0..8 x2", any); }) ==

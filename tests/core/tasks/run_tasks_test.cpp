@@ -204,7 +204,7 @@ TEST_CASE("a task that takes too long is killed, also alone and if it is stopped
     for (const bool stopped : {false, true}) {
       Texts taken;
       const std::string text = failure(
-          {.jobs = jobs, .task_timeout_s = 0.3, .option_of_timeout = "--cell-timeout"},
+          {.jobs = jobs, .task_timeout_s = 1.5, .option_of_timeout = "--cell-timeout"},
           [&](std::size_t index, const TaskInput&) -> std::string {
             if (index == 7 && stopped) ::raise(SIGSTOP);
             if (index == 7) std::this_thread::sleep_for(std::chrono::seconds(600));
@@ -212,7 +212,7 @@ TEST_CASE("a task that takes too long is killed, also alone and if it is stopped
           },
           &taken);
       CHECK(text ==
-            "stalled: task 7 took longer than 0.3 s; 1 of 40 tasks has no result: the same command "
+            "stalled: task 7 took longer than 1.5 s; 1 of 40 tasks has no result: the same command "
             "runs it again; give a longer --cell-timeout if it needs more time");
       CHECK(taken.size() == 39);
     }
