@@ -74,6 +74,16 @@ std::string Fabric::canonical_text() const {
     return fmt::format("{}:{}", name.size(), name);
   };
   fmt::format_to(out, "fabric {} gpu_model {}\n", named(name_), named(gpu_model_));
+  if (host_.cpu == HostCpu::Amd) fmt::format_to(out, "cpu amd\n");
+  if (host_.cpu == HostCpu::Arm) fmt::format_to(out, "cpu arm\n");
+  if (host_.nics_behind_host_bridge) fmt::format_to(out, "nics behind host bridge\n");
+  if (!host_.crosses_nics) fmt::format_to(out, "rings keep their nics\n");
+  for (const auto& order : host_.ring_orders) {
+    fmt::format_to(out, "ring order {}\n", fmt::join(order, " "));
+  }
+  for (const auto& order : host_.tree_orders) {
+    fmt::format_to(out, "tree order {}\n", fmt::join(order, " "));
+  }
   for (const Node& node : nodes_) {
     fmt::format_to(out, "node {} {} server {} x {}{}\n", named(node.name), to_string(node.kind),
                    node.server, node.multiplicity, node.computes ? " computes" : "");
@@ -83,6 +93,7 @@ std::string Fabric::canonical_text() const {
                    to_string(link.kind), link.latency_s, link.latency_stated ? " stated" : "",
                    link.unit_bandwidth_Bps, link.multiplicity);
   }
+  if (max_relays_ > 0) fmt::format_to(out, "max relays {}\n", max_relays_);
   for (std::size_t rank = 0; rank < full_rank_.size(); ++rank) {
     fmt::format_to(out, "rank {} of {}\n", gpus_[rank], full_rank_[rank]);
   }

@@ -67,6 +67,28 @@ struct Link {
 enum class NicBinding : std::uint8_t;  // fabric_spec.hpp
 
 /// Immutable after `FabricBuilder::build`; safe to share between threads.
+/// Maker of a node's CPUs, on which some of NCCL's constants depend.
+enum class HostCpu : std::uint8_t { Intel, Amd, Arm };
+
+/// Host side of the nodes, as far as NCCL's choice and its rings and trees depend on it. The costs
+/// of messages do not.
+struct HostTraits {
+  /// The default is that of DGX-1, DGX-2, HGX H100 and H200, NDv2 and ABCI.
+  HostCpu cpu = HostCpu::Intel;
+  /// True if NCCL finds the host bridge between a GPU and its NIC (path PHB) although the fabric
+  /// has both at one PCIe switch: NCCL then does not trust LL128 between nodes.
+  bool nics_behind_host_bridge = false;
+  /// True if NCCL's rings may leave a node by another NIC than that by which they entered
+  /// (NCCL_CROSS_NIC of 1, or of 2, the default). False (NCCL_CROSS_NIC=0) matters where every GPU
+  /// has a CPU and a NIC of its own: the way back to the NIC leads from CPU to CPU.
+  bool crosses_nics = true;
+  /// Orders in which NCCL's rings and trees visit the GPUs of a node, by channel (channel k has
+  /// order k mod their number), if its search was run on the topology of the machine: numbers of
+  /// GPUs within the node. Empty: logical_rings() finds the orders of rings, and trees follow them.
+  std::vector<std::vector<int>> ring_orders{};
+  std::vector<std::vector<int>> tree_orders{};
+};
+
 class Fabric {
  public:
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -85,6 +107,7 @@ class Fabric {
   [[nodiscard]] std::optional<int> ranks_per_server() const;
   /// The GPU model that cost parameters are keyed by ("V100", "A100"); empty if generic.
   [[nodiscard]] const std::string& gpu_model() const { return gpu_model_; }
+  [[nodiscard]] const HostTraits& host() const { return host_; }
 
   /// The links that channel `channel` uses from rank `source` to rank `target`, in order; empty iff
   /// the ranks are equal. The path has the fewest hops and, among such paths, the widest
@@ -103,6 +126,11 @@ class Fabric {
                                                                     int channel,
                                                                     int most_detours = 4) const;
   [[nodiscard]] Routing routing() const { return routing_; }
+  /// Maximum number of GPUs that data between two GPUs of a cluster node pass through along NVLinks
+  /// rather than take a path through switches or hosts: 1 in NCCL (its NVB), no limit for the links
+  /// of AMD's GPUs, which route by themselves. Data pass through GPUs in any number, over any
+  /// links, if there is no other path in the node.
+  [[nodiscard]] int max_relays() const { return max_relays_; }
   /// The network between the cluster nodes, if it is a dragonfly.
   [[nodiscard]] const std::optional<Dragonfly>& dragonfly() const { return dragonfly_; }
 
@@ -137,6 +165,7 @@ class Fabric {
 
   std::string name_;
   std::string gpu_model_;
+  HostTraits host_;
   std::vector<Node> nodes_;
   std::vector<Link> links_;
   std::vector<NodeId> gpus_;
@@ -147,6 +176,7 @@ class Fabric {
   int servers_ = 1;
   std::optional<Dragonfly> dragonfly_;
   Routing routing_ = Routing::Minimal;
+  int max_relays_ = 0;
   /// Builds the fabric anew with a binding; empty: it has no choice of NICs.
   std::function<std::shared_ptr<const Fabric>(NicBinding)> make_bound_;
 };
@@ -158,7 +188,11 @@ class FabricBuilder {
   /// Starts with a copy of a fabric.
   explicit FabricBuilder(const Fabric& fabric);
 
+  /// Sets the GPU model; throws UserError if it is unknown. If the model is a superchip
+  /// (GpuModel::with_arm_cpu), this also sets the CPU.
   void set_gpu_model(std::string model);
+  void set_host(const HostTraits& host) { fabric_->host_ = host; }
+  [[nodiscard]] const HostTraits& host() const { return fabric_->host_; }
   NodeId add_node(Node node);
   /// Adds one directed link. Throws UserError on a bad endpoint, latency < 0 or bandwidth <= 0.
   LinkId add_link(Link link);
@@ -173,6 +207,8 @@ class FabricBuilder {
   void set_dragonfly(const DragonflyShape& shape);
   /// Sets the routing of the dragonfly; the default is Minimal.
   void set_routing(Routing routing);
+  /// Sets Fabric::max_relays(); the default is 0.
+  void set_max_relays(int gpus);
   /// Checks (names unique, >= 1 GPU, every GPU pair connected) and builds. Throws UserError.
   [[nodiscard]] std::shared_ptr<const Fabric> build();
 

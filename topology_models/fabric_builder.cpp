@@ -77,10 +77,12 @@ void FabricBuilder::set_bindings(std::function<std::shared_ptr<const Fabric>(Nic
 }
 
 void FabricBuilder::set_gpu_model(std::string model) {
-  if (!model.empty() && find_gpu_model(model) == nullptr) {
+  const GpuModel* const known = model.empty() ? nullptr : find_gpu_model(model);
+  if (!model.empty() && known == nullptr) {
     throw UserError(
         fmt::format("fabric '{}': {}", fabric_->name_, unknown_gpu_model_message(model)));
   }
+  if (known != nullptr && known->with_arm_cpu) fabric_->host_.cpu = HostCpu::Arm;
   fabric_->gpu_model_ = std::move(model);
 }
 
@@ -147,6 +149,8 @@ LinkId FabricBuilder::add_duplex_link(const Link& link) {
 }
 
 void FabricBuilder::set_routing(Routing routing) { fabric_->routing_ = routing; }
+
+void FabricBuilder::set_max_relays(int gpus) { fabric_->max_relays_ = gpus; }
 
 void FabricBuilder::set_dragonfly(const DragonflyShape& shape) {
   const Dragonfly dragonfly(shape);

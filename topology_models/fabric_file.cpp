@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/yaml/empty_values.hpp"
 #include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
@@ -23,13 +24,11 @@ class Item {
   Item(const YamlValue& value, const std::vector<OptionSpec>& specs, std::string_view what)
       : value_(value), specs_(specs) {
     check_keys(value, specs, what);
+    refuse_empty_values(value, specs);
   }
 
   [[nodiscard]] SourceLocation location() const { return value_.location(); }
-  [[nodiscard]] bool has(std::string_view key) const {
-    const YamlValue* value = value_.find(key);
-    return value != nullptr && !value->is_null();
-  }
+  [[nodiscard]] bool has(std::string_view key) const { return value_.find(key) != nullptr; }
   [[nodiscard]] const OptionSpec& spec(std::string_view key) const {
     return find_option(specs_, key);
   }
@@ -62,6 +61,7 @@ class Reader {
       }
       builder_.set_gpu_model(std::move(model));
     }
+    read_host();
     if (!document_.has("nodes") && !document_.has("servers")) {
       throw UserError(document_.location(),
                       "key 'nodes' is missing; expected a list of devices, or a key 'servers'");
@@ -89,6 +89,18 @@ class Reader {
     int number = 0;
     [[nodiscard]] std::string prefix() const { return name.empty() ? "" : name + "/"; }
   };
+
+  void read_host() {
+    HostTraits host = builder_.host();
+    if (document_.has("cpu")) {  // the choices are in the order of the enumerators
+      host.cpu = static_cast<HostCpu>(read_choice(document_.value("cpu"), document_.spec("cpu")));
+    }
+    constexpr std::string_view kBridge = "nics_behind_host_bridge";
+    if (document_.has(kBridge)) {
+      host.nics_behind_host_bridge = read_flag(document_.value(kBridge), document_.spec(kBridge));
+    }
+    builder_.set_host(host);
+  }
 
   void add_parts(const Item& parts, const Scope& scope) {
     if (parts.has("nodes")) {

@@ -13,13 +13,16 @@
 namespace cclgym {
 
 /// Loads a fabric from a YAML file. Throws UserError with file:line:column for an unknown key or
-/// value, an unknown or duplicate node, a self-link, a quantity without a unit, GPUs that no links
-/// connect, a fabric without a GPU, or a file that cannot be read.
+/// value, a key without a value, an unknown or duplicate node, a self-link, a quantity without a
+/// unit, GPUs that no links connect, a fabric without a GPU, or a file that cannot be read.
 [[nodiscard]] std::shared_ptr<const Fabric> load_fabric(const std::string& path);
 
 /// Reads a fabric from a parsed document. `default_name` is its name if the document gives none.
 [[nodiscard]] std::shared_ptr<const Fabric> read_fabric(const YamlValue& document,
                                                         const std::string& default_name);
+
+/// "intel", "amd", "arm": the value of key `cpu`.
+[[nodiscard]] std::string_view to_string(HostCpu cpu);
 
 // Records of all keys of the format.
 [[nodiscard]] const std::vector<OptionSpec>& fabric_file_options();

@@ -31,12 +31,36 @@ std::vector<std::string> link_kind_names() {
 
 }  // namespace
 
+std::string_view to_string(HostCpu cpu) {
+  switch (cpu) {
+    case HostCpu::Intel:
+      return "intel";
+    case HostCpu::Amd:
+      return "amd";
+    case HostCpu::Arm:
+      return "arm";
+  }
+  return {};
+}
+
 const std::vector<OptionSpec>& fabric_file_options() {
   static const std::vector<OptionSpec> options = {
       {.name = "name", .description = "name of the fabric; default: name of the file"},
       {.name = "gpu_model",
        .description = "GPU model (\"A100\"), by which `auto` finds the cost model; without it, or "
                       "without a parameter set for it, `auto` is hockney, with a warning"},
+      {.name = "cpu",
+       .kind = OptionKind::Choice,
+       .description = "maker of the nodes' CPUs, for NCCL's choice (`nccl-default`); default: "
+                      "arm if the GPUs are GH200 or GB200, else intel",
+       .choices = names_of_kinds({HostCpu::Intel, HostCpu::Amd, HostCpu::Arm})},
+      {.name = "nics_behind_host_bridge",
+       .kind = OptionKind::Flag,
+       .description =
+           "NCCL finds a host bridge between GPUs and NICs (its path PHB) although both "
+           "are at one PCIe switch here, and does not use LL128 between nodes. If no NIC "
+           "is at a PCIe switch, this is so in any case",
+       .default_text = "false"},
       {.name = "nodes",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,

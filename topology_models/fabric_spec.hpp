@@ -44,6 +44,8 @@ struct FabricSpec {
   std::optional<bool> sharp{};       ///< true: network switches may copy and add
   /// True: a GPU forwards data between GPUs without a common NVLink; false: PCIe and hosts do.
   std::optional<bool> nvb{};
+  /// True: NCCL's rings may leave a node by another NIC than that by which they entered.
+  std::optional<bool> cross_nic{};
   /// Links, NICs, switches and GPUs that are left out (fabric_without). Every fabric has it.
   std::optional<std::string> without{};
 };
@@ -67,6 +69,7 @@ struct FabricParameters {
   bool nvls = false;
   bool sharp = false;
   bool nvb = true;
+  bool cross_nic = true;
   std::string without{};
 };
 

@@ -75,6 +75,7 @@ std::shared_ptr<const Fabric> fabric_without(const Fabric& fabric, std::string_v
   }
   FabricBuilder builder(fmt::format("{} without={}", fabric.name(), label_of_parts(parts)));
   builder.set_gpu_model(fabric.gpu_model());
+  builder.set_host(fabric.host());
   std::vector<NodeId> renumbered(fabric.nodes().size(), -1);
   for (std::size_t id = 0; id < renumbered.size(); ++id) {
     if (!device_gone[id]) renumbered[id] = builder.add_node(fabric.nodes()[id]);
@@ -87,6 +88,7 @@ std::shared_ptr<const Fabric> fabric_without(const Fabric& fabric, std::string_v
     builder.add_link(link);
   }
   builder.set_routing(fabric.routing());
+  builder.set_max_relays(fabric.max_relays());
   return builder.build();
 }
 

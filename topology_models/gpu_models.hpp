@@ -16,6 +16,7 @@ struct GpuModel {
   int compute_capability = 0;  ///< NVIDIA's compute capability times 10; 0 for AMD
   double peak_flops = 0;  ///< peak of dense half-precision matrix math in the data sheet, FLOP/s
   double memory_Bps = 0;  ///< peak rate of its memory in the data sheet, B/s
+  bool with_arm_cpu = false;  ///< a superchip: NVIDIA's Grace is the CPU of its node
 };
 
 [[nodiscard]] const std::vector<GpuModel>& gpu_models();

@@ -54,11 +54,21 @@ std::vector<char> avoided_nodes(const Fabric& fabric) {
   if (std::find(avoided.begin(), avoided.end(), 1) == avoided.end()) return avoided;
   std::set<std::pair<NodeId, NodeId>> direct;
   std::vector<std::set<NodeId>> around(fabric.nodes().size());
+  std::vector<std::set<NodeId>> nvlinks(fabric.nodes().size());
   for (const Link& link : fabric.links()) {
     direct.emplace(link.source, link.target);
+    if (link.kind == LinkKind::NvLink) nvlinks[at(link.source)].insert(link.target);
     around[at(link.source)].insert(link.target);
     around[at(link.target)].insert(link.source);
   }
+  // True if a GPU relays what the first sends to the second (Fabric::max_relays).
+  const auto relayed = [&](NodeId one, NodeId two) {
+    return fabric.max_relays() > 0 &&
+           std::any_of(nvlinks[at(one)].begin(), nvlinks[at(one)].end(), [&](NodeId middle) {
+             return fabric.nodes()[at(middle)].kind == NodeKind::Gpu &&
+                    nvlinks[at(middle)].contains(two);
+           });
+  };
   const std::vector<char> hosts = avoided;
   for (std::size_t id = 0; id < around.size(); ++id) {
     if (fabric.nodes()[id].kind != NodeKind::PcieSwitch) continue;
@@ -73,7 +83,7 @@ std::vector<char> avoided_nodes(const Fabric& fabric) {
     avoided[id] = 1;
     for (const NodeId one : gpus) {
       for (const NodeId two : gpus) {
-        if (one != two && !direct.contains({one, two})) avoided[id] = 0;
+        if (one != two && !direct.contains({one, two}) && !relayed(one, two)) avoided[id] = 0;
       }
     }
   }

@@ -13,7 +13,7 @@ namespace cclgym {
 [[nodiscard]] std::vector<char> avoided_hosts(const Fabric& fabric);
 
 /// avoided_hosts(), and PCIe switches that no route without these hosts uses: those that join
-/// avoided hosts with GPUs that all have direct links to each other.
+/// avoided hosts with GPUs that all have direct links to each other, or a relay.
 [[nodiscard]] std::vector<char> avoided_nodes(const Fabric& fabric);
 
 /// True if the route passes through no GPU and no node of `avoided`: a step of a program.

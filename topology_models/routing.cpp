@@ -59,10 +59,11 @@ class TouchedNodes {
 // only the nodes it touches: the hub of a large network is reached, never expanded.
 class RouteSearch {
  public:
-  // Kinds of nodes that the path may pass through between its ends.
+  // Kinds of nodes that the path may pass through between its ends, and of links that it may take.
   struct Through {
     bool gpus;
     bool nics;
+    bool only_nvlinks = false;
   };
 
   RouteSearch(std::span<const Node> nodes, std::span<const Link> links, const Adjacency& out,
@@ -119,7 +120,7 @@ class RouteSearch {
       std::erase_if(ways, [&](LinkId id) {
         const Link& link = links_[at(id)];
         const Touched* next = find(link.target);
-        return next == nullptr || next->to_target != here.to_target - 1 ||
+        return next == nullptr || next->to_target != here.to_target - 1 || !may_take(link) ||
                std::min(next->width_Bps, link.capacity_Bps()) < best_Bps;
       });
       std::sort(ways.begin(), ways.end());
@@ -154,6 +155,10 @@ class RouteSearch {
     return kind == NodeKind::Gpu ? through_.gpus : kind != NodeKind::Nic || through_.nics;
   }
 
+  [[nodiscard]] bool may_take(const Link& link) const {
+    return !through_.only_nvlinks || link.kind == LinkKind::NvLink;
+  }
+
   static std::size_t work(const std::vector<NodeId>& level, const Adjacency& adjacent) {
     std::size_t links = 0;
     for (const NodeId node : level) links += adjacent[at(node)].size();
@@ -168,7 +173,7 @@ class RouteSearch {
     for (const NodeId node : levels.back()) {
       for (const LinkId id : out_[at(node)]) {
         const NodeId to = links_[at(id)].target;
-        if (!may_pass(to)) continue;
+        if (!may_pass(to) || !may_take(links_[at(id)])) continue;
         Touched& touched = touched_[to];
         if (touched.from_source >= 0) continue;
         touched.from_source = hops;
@@ -188,7 +193,7 @@ class RouteSearch {
       const double width_Bps = touched_[node].width_Bps;
       for (const LinkId id : in_[at(node)]) {
         const Link& link = links_[at(id)];
-        if (!may_pass(link.source)) continue;
+        if (!may_pass(link.source) || !may_take(link)) continue;
         Touched& touched = touched_[link.source];
         if (touched.to_target < 0) {
           touched.to_target = hops;
@@ -210,7 +215,7 @@ class RouteSearch {
     for (const LinkId id : out_[at(node)]) {
       const Link& link = links_[at(id)];
       const Touched* next = find(link.target);
-      if (next && next->to_target == hops - 1) {
+      if (next && next->to_target == hops - 1 && may_take(link)) {
         width_Bps = std::max(width_Bps, std::min(next->width_Bps, link.capacity_Bps()));
       }
     }
@@ -379,8 +384,16 @@ std::vector<LinkId> Fabric::route(int source, int target, int channel) const {
     path.insert(path.end(), way->in.begin(), way->in.end());
     return path;
   }
-  // Data between GPUs of one cluster node leaves it through a NIC only if there is no other path.
   const bool same_server = server_of(source) == server_of(target);
+  if (same_server && max_relays_ > 0) {
+    RouteSearch search(nodes_, links_, links_out_, links_in_,
+                       {.gpus = true, .nics = false, .only_nvlinks = true});
+    if (search.run(from, to)) {
+      std::vector<LinkId> path = search.pick(turn_of(source), turn_of(target), channel);
+      if (std::ssize(path) <= std::ptrdiff_t{max_relays_} + 1) return path;
+    }
+  }
+  // Data between GPUs of one cluster node leaves it through a NIC only if there is no other path.
   for (const bool nics : {false, true}) {
     if (!nics && !same_server) continue;
     for (const bool gpus : {false, true}) {

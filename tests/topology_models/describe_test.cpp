@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "topology_models/fabric_file.hpp"
 #include "topology_models/fabrics.hpp"
 
 namespace cclgym {
@@ -33,6 +34,20 @@ TEST_CASE("descriptions are as agreed", "[topology_models][describe]") {
   CHECK(describe_fabric(*fabric_of("dgx1")) == golden("dgx1.txt"));
   CHECK(describe_fabric(*fabric_of("dgx2")) == golden("dgx2.txt"));
   CHECK(describe_fabric(*fabric_of("ndv4", 4)) == golden("ndv4-4.txt"));
+}
+
+TEST_CASE("hosts are described as NCCL's choice sees them", "[topology_models][describe]") {
+  const auto described = [](const std::string& keys) {
+    return describe_fabric(*read_fabric(parse_yaml(keys + "nodes: [{name: a}]\n", "f"), "f"));
+  };
+  const std::string title = "\n\nHosts, as NCCL's choice sees them\n";
+  CHECK(count(described("gpu_model: A100\n"), title + "  cpu  intel\n") == 1);
+  CHECK(count(described("gpu_model: A100\ncpu: amd\n"), title + "  cpu  amd\n") == 1);
+  CHECK(count(described("nics_behind_host_bridge: true\n"),
+              title + "  cpu                      intel\n  nics_behind_host_bridge  true\n") == 1);
+  CHECK(count(described("cpu: arm\n"), title + "  cpu  arm\n") == 1);
+  CHECK(count(described("gpu_model: MI300X\n"), "Hosts") == 0);
+  CHECK(count(described(""), "Hosts") == 0);
 }
 
 TEST_CASE("drawings are as agreed", "[topology_models][describe]") {

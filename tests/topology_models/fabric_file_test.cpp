@@ -231,6 +231,40 @@ TEST_CASE("fabric file: magnitudes that no machine has are refused where they st
   }
 }
 
+TEST_CASE("fabric file: hosts, as NCCL's choice sees them", "[topology_models][fabric-file]") {
+  const auto host = [](const std::string& keys) {
+    return read(keys + "nodes: [{name: a}]\n")->host();
+  };
+  CHECK(host("").cpu == HostCpu::Intel);
+  CHECK_FALSE(host("").nics_behind_host_bridge);
+  CHECK(host("gpu_model: GH200\n").cpu == HostCpu::Arm);
+  CHECK(host("gpu_model: GH200\ncpu: intel\n").cpu == HostCpu::Intel);
+  CHECK(host("cpu: amd\ngpu_model: A100\n").cpu == HostCpu::Amd);
+  CHECK(host("cpu: arm\n").cpu == HostCpu::Arm);
+  CHECK(host("nics_behind_host_bridge: true\n").nics_behind_host_bridge);
+  CHECK(refusal("cpu: amb\nnodes: [{name: a}]\n").starts_with("f.yaml:1:6: "));
+  CHECK(to_string(HostCpu::Amd) == "amd");
+  // Fabrics that differ in one of them are different ones.
+  const auto text = [](const std::string& keys) {
+    return read(keys + "nodes: [{name: a}]\n")->canonical_text();
+  };
+  CHECK(text("cpu: intel\n") == text(""));
+  CHECK(text("cpu: amd\n") != text(""));
+  CHECK(text("cpu: arm\n") != text("cpu: amd\n"));
+  CHECK(text("nics_behind_host_bridge: true\n") != text(""));
+}
+
+TEST_CASE("fabric file: a key without a value is refused", "[topology_models][fabric-file]") {
+  CHECK(refusal("cpu:\nnodes: [{name: a}]\n") ==
+        "f.yaml:1:1: cpu has no value; expected one of intel, amd, arm");
+  CHECK(refusal("nics_behind_host_bridge: ~\nnodes: [{name: a}]\n") ==
+        "f.yaml:1:1: nics_behind_host_bridge has no value; expected true or false");
+  CHECK(refusal("nodes: [{name: a, multiplicity: }]\n") ==
+        "f.yaml:1:19: multiplicity has no value; expected whole number");
+  CHECK(refusal("nodes: [{name: a}]\nlinks:\n") ==
+        "f.yaml:2:1: links has no value; expected list of mappings");
+}
+
 TEST_CASE("fabric file: GPU models that nobody knows are refused, with the nearest name",
           "[topology_models][fabric-file]") {
   const auto of = [](const std::string& model) {

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "topology_models/describe/link_pairs.hpp"
+#include "topology_models/fabric_file.hpp"
+#include "topology_models/gpu_models.hpp"
 #include "topology_models/text.hpp"
 
 namespace cclgym {
@@ -127,6 +129,28 @@ std::string links_text(const Fabric& fabric) {
   return text;
 }
 
+// "1 0 2 3, 3 2 0 1".
+std::string orders_text(const std::vector<std::vector<int>>& orders) {
+  std::vector<std::string> texts;
+  for (const std::vector<int>& order : orders)
+    texts.push_back(fmt::format("{}", fmt::join(order, " ")));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// The properties of the nodes' hosts; nothing for defaults of which NCCL's choice makes no use.
+std::string host_text(const Fabric& fabric) {
+  const HostTraits& host = fabric.host();
+  const GpuModel* const gpu = find_gpu_model(fabric.gpu_model());
+  const bool used = gpu != nullptr && gpu->vendor == GpuVendor::Nvidia;
+  if (!used && host.cpu == HostTraits{}.cpu && !host.nics_behind_host_bridge) return "";
+  std::vector<Row> rows = {{"cpu", std::string(to_string(host.cpu))}};
+  if (host.nics_behind_host_bridge) rows.push_back({"nics_behind_host_bridge", "true"});
+  if (!host.crosses_nics) rows.push_back({"cross_nic", "false"});
+  if (!host.ring_orders.empty()) rows.push_back({"rings", orders_text(host.ring_orders)});
+  if (!host.tree_orders.empty()) rows.push_back({"trees", orders_text(host.tree_orders)});
+  return "\nHosts, as NCCL's choice sees them\n" + table(rows);
+}
+
 template <class T, class Format>
 std::string computed_text(const Computed<T>& computed, Format format) {
   return computed.value ? format(*computed.value) : "not computed: " + computed.why_not;
@@ -165,10 +189,10 @@ std::string describe_fabric(const Fabric& fabric) {
 std::string describe_fabric(const Fabric& fabric, const FabricMetrics& metrics) {
   const auto count = [](int number) { return static_cast<std::size_t>(number); };
   return fmt::format(
-      "{}: {}{} in {}, {}\n\nNodes\n{}{}{}", fabric.name(), plural(count(fabric.ranks()), "GPU"),
+      "{}: {}{} in {}, {}\n\nNodes\n{}{}{}{}", fabric.name(), plural(count(fabric.ranks()), "GPU"),
       fabric.gpu_model().empty() ? "" : fmt::format(" ({})", fabric.gpu_model()),
       plural(count(fabric.servers()), "server"), plural(fabric.links().size(), "directed link"),
-      nodes_text(fabric), links_text(fabric), metrics_text(metrics));
+      nodes_text(fabric), host_text(fabric), links_text(fabric), metrics_text(metrics));
 }
 
 std::string describe_facts(const std::vector<FabricFact>& facts) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
+#include <numbers>
 #include <set>
 #include <string>
 #include <string_view>
@@ -241,6 +242,55 @@ std::string grid_text(const Fabric& fabric, std::size_t columns) {
   return text;
 }
 
+// True for a cluster node whose other devices are PCIe switches and hosts, all beside its GPUs.
+bool hosts_around(const Fabric& fabric) {
+  constexpr int kMostGpus = 16;
+  bool hosts = false;
+  for (const Node& node : fabric.nodes()) {
+    hosts = hosts || node.kind == NodeKind::Host;
+    if (node.kind != NodeKind::Gpu && node.kind != NodeKind::PcieSwitch &&
+        node.kind != NodeKind::Host) {
+      return false;
+    }
+  }
+  return hosts && fabric.servers() == 1 && fabric.ranks() <= kMostGpus;
+}
+
+// The GPUs in a circle, and each other device outside, in the direction of the devices that are
+// linked to it: links between GPUs stay inside the circle.
+std::string circle_text(const Fabric& fabric) {
+  constexpr double kRadius = 2.8;  // inches
+  constexpr double kApart = 1.3;   // inches between a device and those outside it
+  struct Place {
+    double x;
+    double y;
+    double radius;  // 0: not placed yet
+  };
+  std::vector<Place> places(fabric.nodes().size(), Place{});
+  const auto rounded = [](double inches) { return std::round(inches * 100) / 100 + 0.0; };  // no -0
+  const auto place = [&](NodeId id, double angle, double radius) {
+    places[static_cast<std::size_t>(id)] = {rounded(radius * std::cos(angle)),
+                                            rounded(radius * std::sin(angle)), radius};
+  };
+  const double turn = 2 * std::numbers::pi / fabric.ranks();
+  for (int rank = 0; rank < fabric.ranks(); ++rank) place(fabric.gpu(rank), turn * rank, kRadius);
+  std::string text;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i].radius == 0) {
+      Place sum{};
+      for (const Link& link : fabric.links()) {
+        if (link.target != static_cast<NodeId>(i)) continue;
+        const Place& linked = places[static_cast<std::size_t>(link.source)];
+        sum = {sum.x + linked.x, sum.y + linked.y, std::max(sum.radius, linked.radius)};
+      }
+      place(static_cast<NodeId>(i), std::atan2(sum.y, sum.x), sum.radius + kApart);
+    }
+    text += "  " + node_line(fabric.nodes()[i], short_name(fabric.nodes()[i]),
+                             fmt::format(", pos=\"{:.2f},{:.2f}!\"", places[i].x, places[i].y));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_dot(const Fabric& fabric) {
@@ -251,6 +301,7 @@ std::string to_dot(const Fabric& fabric) {
   const bool grid = edges.columns() > 0;
   // Frames need dot's layers; GPUs without switches look better in a circle.
   const bool circle = only_gpus && !grid;
+  const bool around = hosts_around(fabric);
 
   std::string title = fabric.name();
   if (const std::string label = edges.common_label(); !label.empty()) {
@@ -260,13 +311,15 @@ std::string to_dot(const Fabric& fabric) {
   std::string text = fmt::format("digraph {} {{\n", dot_string(fabric.name()));
   text += fmt::format("  label={}; labelloc=t; fontname=\"Helvetica\"; fontsize=18;\n",
                       dot_string(title));
-  text += grid              ? "  layout=neato; splines=true;\n"
+  text += grid || around    ? "  layout=neato; splines=true;\n"
           : circle          ? "  layout=circo; mindist=2;\n"
           : edges.layered() ? "  rankdir=LR; ranksep=1.6; nodesep=0.08; splines=true;\n"
                             : "  rankdir=TB; ranksep=0.9; nodesep=0.35;\n";
   text += "  node [style=filled, fontname=\"Helvetica\", fontsize=11];\n";
   text += "  edge [fontname=\"Helvetica\", fontsize=9];\n";
-  text += grid ? grid_text(fabric, edges.columns()) : nodes_text(fabric, edges.folds(), !circle);
+  text += grid     ? grid_text(fabric, edges.columns())
+          : around ? circle_text(fabric)
+                   : nodes_text(fabric, edges.folds(), !circle);
   return text + edges.text() + "}\n";
 }
 

@@ -21,7 +21,7 @@ std::shared_ptr<const Fabric> build_ndv2(const FabricParameters& parameters) {
                                    .nic_Bps = 12.5e9,  // EDR InfiniBand
                                    .gpus_a_pcie_switch = 2,
                                    .pcie_Bps = 12e9,
-                                   .hosts = true},
+                                   .socket_Bps = 9e9},
                                   parameters);
 }
 
@@ -47,6 +47,10 @@ FabricModel ndv2_model() {
                  pcie_fact(3),
                  {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2)"},
                  infiniband_latency_fact(),
+                 {"Xeon Platinum 8168 (Skylake)", "Azure NDv2 series page"},
+                 {"two sockets with two PCIe switches each", "a choice: as in a DGX-1"},
+                 {"9 GB/s per direction between the sockets",
+                  "NCCL 2.7 to 2.17 (graph/topo.h: QPI of Skylake; 10 GB/s since 2.18)"},
                  {"16 servers share leaf switches", "a choice; no effect unless oversubscribed"}}},
       build_ndv2};
   for (FabricFact& fact : host_facts()) model.info.facts.push_back(std::move(fact));

@@ -11,6 +11,7 @@ namespace {
 std::shared_ptr<const Fabric> build_ndv4(const FabricParameters& parameters) {
   return build_infiniband_cluster("ndv4",
                                   {.gpu_model = "A100",
+                                   .host = {.cpu = HostCpu::Amd},
                                    .gpus = 8,
                                    .boards = 1,
                                    .nvswitches_a_board = 6,
@@ -42,6 +43,7 @@ FabricModel ndv4_model() {
                  {"12 NVLinks per GPU to 6 NVSwitches; two GPUs and two HDR NICs (200 Gb/s) share "
                   "a PCIe switch",
                   "MSCCLang section 7"},
+                 {"AMD EPYC 7V12", "Microsoft, ND A100 v4 series"},
                  pcie_fact(4),
                  {"0.35 us between GPU and NVSwitch", "TE-CCL (alpha of DGX-2)"},
                  infiniband_latency_fact(),

@@ -15,6 +15,7 @@ constexpr SlingshotDesign kPerlmutterNetwork{
 std::shared_ptr<const Fabric> build_perlmutter(const FabricParameters& parameters) {
   return build_slingshot_cluster("perlmutter",
                                  {.gpu_model = "A100",
+                                  .host = {.cpu = HostCpu::Amd},
                                   .gpus = 4,
                                   .pairs = all_pairs(4, 4),
                                   .nics = 4,
@@ -40,6 +41,7 @@ FabricModel perlmutter_model() {
            {nvlink_fact(3),
             {"4 NVLinks between every two of the 4 A100, one NIC of 200 Gb/s for each",
              "NERSC, Perlmutter architecture"},
+            {"AMD EPYC Milan", "NERSC, Perlmutter architecture"},
             pcie_fact(4),
             {"0.7 us per traversal of NVLink", "TE-CCL (alpha of NDv2 and DGX-1)"},
             {"a group is a cabinet: 8 chassis with 8 blades of 2 servers and 4 switches; 24 groups",

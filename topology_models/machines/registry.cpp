@@ -41,14 +41,32 @@ const std::vector<FabricModel>& models() {
   return all;
 }
 
-const FabricModel& model_named(const std::string& name, SourceLocation where = {}) {
+// Runs an action whose UserErrors are mistakes in one option.
+template <class Action>
+auto with_option(const std::string& key, const Action& action) {
+  try {
+    return action();
+  } catch (const UserError& error) {
+    throw FabricOptionError(key, error.what());
+  }
+}
+
+const FabricModel& model_named(const std::string& name) {
   std::vector<std::string> names;
   for (const FabricModel& model : models()) {
     if (model.info.name == name) return model;
     names.push_back(model.info.name);
   }
-  throw UserError(where, unknown_name_message("fabric", name, names) +
-                             "; or the path of a fabric file (*.yaml)");
+  throw FabricOptionError("name", unknown_name_message("fabric", name, names) +
+                                      "; or the path of a fabric file (*.yaml)");
+}
+
+const FabricModel& model_named(const std::string& name, const SourceLocation& where) {
+  try {
+    return model_named(name);
+  } catch (const UserError& error) {
+    throw UserError(where, error.what());
+  }
 }
 
 void refuse_foreign_options(const FabricSpec& spec, const std::vector<OptionSpec>& options) {
@@ -58,18 +76,20 @@ void refuse_foreign_options(const FabricSpec& spec, const std::vector<OptionSpec
     if (field.key() == "nodes") {
       if (spec.servers == 1) continue;
       if (is_fabric_file(spec.name)) {
-        throw UserError(
-            fmt::format("fabric '{}' has the nodes of its file, no more and no fewer; "
-                        "found nodes = {}",
-                        spec.name, option_text(*given, field.spec())));
+        throw FabricOptionError(
+            field.key(), fmt::format("fabric '{}' has the nodes of its file, no more and no fewer; "
+                                     "found nodes = {}",
+                                     spec.name, option_text(*given, field.spec())));
       }
-      throw UserError(fmt::format("fabric '{}' has 1 node only; found nodes = {}", spec.name,
-                                  option_text(*given, field.spec())));
+      throw FabricOptionError(
+          field.key(), fmt::format("fabric '{}' has 1 node only; found nodes = {}", spec.name,
+                                   option_text(*given, field.spec())));
     }
     std::string all;
     for (const OptionSpec& option : options) all += (all.empty() ? "" : ", ") + option.name;
-    throw UserError(fmt::format("fabric '{}' has no option '{}'; it has {}", spec.name, field.key(),
-                                all.empty() ? "none" : all));
+    throw FabricOptionError(field.key(),
+                            fmt::format("fabric '{}' has no option '{}'; it has {}", spec.name,
+                                        field.key(), all.empty() ? "none" : all));
   }
 }
 
@@ -79,7 +99,7 @@ FabricParameters parameters_of(const FabricSpec& spec, const std::vector<OptionS
     const OptionSpec* option = try_find_option(options, field.key());
     if (option == nullptr) continue;
     const std::optional<OptionValue> given = field.given.get(spec);
-    if (given) check_option(*given, *option);
+    if (given) with_option(field.key(), [&] { check_option(*given, *option); });
     if (!given && option->default_text.empty()) continue;
     field.resolved.set(parameters, given ? *given : read_option(option->default_text, *option));
   }
@@ -88,7 +108,9 @@ FabricParameters parameters_of(const FabricSpec& spec, const std::vector<OptionS
 
 std::shared_ptr<const Fabric> without_failed_parts(std::shared_ptr<const Fabric> fabric,
                                                    const FabricSpec& spec) {
-  return spec.without ? fabric_without(*fabric, *spec.without) : fabric;
+  if (!spec.without) return fabric;
+  return with_option(fabric_option("without").name,
+                     [&] { return fabric_without(*fabric, *spec.without); });
 }
 
 // A value in a label of results, with quantities as short as possible.

@@ -11,6 +11,7 @@
 #include "core/options/option.hpp"
 #include "core/yaml/yaml.hpp"
 #include "topology_models/fabric.hpp"
+#include "topology_models/fabric_option_error.hpp"
 #include "topology_models/fabric_spec.hpp"
 
 namespace cclgym {
@@ -21,9 +22,9 @@ namespace cclgym {
 /// The shipped fabric of this name, or null (a fabric file).
 [[nodiscard]] const FabricInfo* find_fabric_info(std::string_view name);
 
-/// Builds a shipped fabric or loads one from a file. Throws UserError if the fabric does not exist
-/// (the message names the nearest one), if it lacks an option that is given, or if a value is out
-/// of range.
+/// Builds a shipped fabric or loads one from a file. Throws FabricOptionError if the fabric does
+/// not exist (the message names the nearest one), if it lacks an option that is given, or if a
+/// value is out of range; UserError if the file is wrong.
 [[nodiscard]] std::shared_ptr<const Fabric> make_fabric(const FabricSpec& spec);
 
 /// Label of a fabric in results: its name and the options that were given, e.g. "ring" or

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.hpp"
 #include "core/split.hpp"
+#include "topology_models/fabric_option_error.hpp"
 #include "topology_models/machines/machines.hpp"
 
 namespace cclgym {
@@ -24,20 +24,23 @@ std::vector<int> lengths_of(const std::string& shape) {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), length);
     const bool read = error == std::errc{} && end == word.data() + word.size();
     if (!read || length < 1 || length > kMostGpus) {
-      throw UserError(
-          fmt::format("shape is {}; expected the GPUs in each dimension, e.g. 4x4 or "
-                      "4x4x2",
-                      quoted(shape)));
+      throw FabricOptionError("shape",
+                              fmt::format("shape is {}; expected the GPUs in each dimension, e.g. "
+                                          "4x4 or 4x4x2",
+                                          quoted(shape)));
     }
     lengths.push_back(length);
     gpus *= length;
     if (gpus > kMostGpus || lengths.size() > kMostDimensions) {
-      throw UserError(fmt::format("shape is {}; expected at most {} GPUs in at most {} dimensions",
-                                  quoted(shape), kMostGpus, kMostDimensions));
+      throw FabricOptionError(
+          "shape", fmt::format("shape is {}; expected at most {} GPUs in at most {} dimensions",
+                               quoted(shape), kMostGpus, kMostDimensions));
     }
   }
-  if (gpus < 2)
-    throw UserError(fmt::format("shape is {}; expected at least 2 GPUs", quoted(shape)));
+  if (gpus < 2) {
+    throw FabricOptionError("shape",
+                            fmt::format("shape is {}; expected at least 2 GPUs", quoted(shape)));
+  }
   return lengths;
 }
 

@@ -33,7 +33,7 @@ class StepSearch {
         out_(fabric.nodes().size()),
         home_(homes(fabric)),
         gpu_seen_(fabric.nodes().size(), -1) {
-    const std::vector<char> avoided = avoided_hosts(fabric);
+    const std::vector<char> avoided = avoided_nodes(fabric);
     for (const Link& link : fabric.links()) {
       if (!avoided[at(link.source)] && !avoided[at(link.target)]) {
         out_[at(link.source)].push_back(link.target);

@@ -145,10 +145,17 @@ const std::vector<FabricField>& fabric_fields() {
       fabric_field({.name = "nvb",
                     .kind = OptionKind::Flag,
                     .description = "path between GPUs of a node without a common NVLink: through "
-                                   "an intermediate GPU (true; NCCL's NVB, since 2.8), or through "
-                                   "PCIe and the memory of the hosts (false; NCCL up to 2.7)",
+                                   "one intermediate GPU with NVLinks to both, if there is one "
+                                   "(true; NCCL's NVB, since 2.8), or always through PCIe and the "
+                                   "memory of the hosts (false; NCCL up to 2.7)",
                     .default_text = "true"},
                    &Given::nvb, &Resolved::nvb, "true|false"),
+      fabric_field({.name = "cross_nic",
+                    .kind = OptionKind::Flag,
+                    .description = "true if NCCL's rings may leave a node by another NIC than that "
+                                   "by which they entered (NCCL_CROSS_NIC of 1 or 2)",
+                    .default_text = "true"},
+                   &Given::cross_nic, &Resolved::cross_nic, "true|false"),
       fabric_field(
           {.name = "without",
            .description = "failed parts that are left out, with commas in between: devices "

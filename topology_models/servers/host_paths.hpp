@@ -1,4 +1,5 @@
-// The path of NCCL's SHM transport in a node of two CPU sockets. Internal to this layer.
+// PCIe and hosts in a node of two CPU sockets: the paths of NCCL's transports P2P and SHM between
+// GPUs without NVLinks. Internal to this layer.
 #pragma once
 
 #include <string>
@@ -9,12 +10,22 @@
 
 namespace cclgym {
 
-/// Adds the hosts to which PCIe switches are linked at `pcie_Bps`, two switches each, and the link
-/// between the hosts (one pair of sockets: up to four switches). Names start with `prefix`.
-void add_hosts(FabricBuilder& builder, const std::vector<NodeId>& pcie_switches, double pcie_Bps,
+/// The hosts of a node.
+struct HostDesign {
+  int devices_a_host = 2;  ///< devices with a PCIe link to the same host, in their order
+  double pcie_Bps = 0;     ///< rate of these links in one direction
+  double socket_Bps = 0;   ///< rate of the link between two hosts in one direction
+};
+
+/// Adds the hosts to which `devices` (PCIe switches, or GPUs without them) are linked, and links
+/// between successive hosts. Names start with `prefix`.
+void add_hosts(FabricBuilder& builder, const HostDesign& design, const std::vector<NodeId>& devices,
                int server, const std::string& prefix);
 
-/// Sources of add_hosts() for a DGX-1, and of the choice between hosts and an intermediate GPU.
+/// Value of Fabric::max_relays() of NCCL: an intermediate GPU, as option nvb says.
+[[nodiscard]] int nvb_relays(bool nvb);
+
+/// Sources of the rules for GPUs without a common NVLink, and of add_hosts()' latencies.
 [[nodiscard]] std::vector<FabricFact> host_facts();
 
 }  // namespace cclgym

@@ -66,6 +66,7 @@ std::shared_ptr<const Fabric> build_infiniband_cluster(const std::string& name,
                                                        const ServerDesign& design,
                                                        const FabricParameters& parameters) {
   FabricBuilder builder(name);
+  builder.set_host(design.host);
   builder.set_gpu_model(design.gpu_model);
   std::vector<std::vector<NodeId>> nics;
   for (int server = 0; server < parameters.servers; ++server) {

@@ -31,8 +31,10 @@ class ServerBuilder {
     }
     if (design_.boards > 0) add_nvswitches();
     add_pcie_and_nics();
-    if (design_.hosts && !parameters_.nvb) {
-      add_hosts(builder_, pcie_switches_, design_.pcie_Bps, server_, prefix_);
+    if (design_.socket_Bps > 0) {
+      add_hosts(builder_, {.pcie_Bps = design_.pcie_Bps, .socket_Bps = design_.socket_Bps},
+                pcie_switches_, server_, prefix_);
+      builder_.set_max_relays(nvb_relays(parameters_.nvb));
     }
     return nics_;
   }

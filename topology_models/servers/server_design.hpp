@@ -13,6 +13,7 @@ namespace cclgym {
 /// A node: GPUs joined by direct links or by NVSwitches, and NICs near some of them.
 struct ServerDesign {
   std::string gpu_model;
+  HostTraits host{};  ///< a superchip's CPU is Arm in any case
   int gpus = 8;
   std::vector<GpuPair> pairs{};  ///< direct links
   /// Boards of NVSwitches, each with the same number of GPUs; 0: no NVSwitches.
@@ -26,8 +27,8 @@ struct ServerDesign {
   /// the NICs that it uses.
   int gpus_a_pcie_switch = 0;
   double pcie_Bps = 0;  ///< rate of a PCIe link in one direction
-  /// True: the PCIe switches hang at two hosts (add_hosts), unless the parameter nvb is true.
-  bool hosts = false;
+  /// Rate between the hosts of the PCIe switches (add_hosts) in one direction; 0: no hosts.
+  double socket_Bps = 0;
 };
 
 /// All pairs of `gpus` GPUs, with `units` units each.

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "core/error.hpp"
+#include "topology_models/fabric_option_error.hpp"
 
 namespace cclgym {
 
@@ -79,14 +79,18 @@ std::shared_ptr<const Fabric> build_slingshot_cluster(const std::string& name,
   const int servers = parameters.servers;
   const int least = (servers + network.servers_a_group - 1) / network.servers_a_group;
   if (parameters.groups > 0 && parameters.groups < least) {
-    throw UserError(fmt::format(
-        "groups is {}; expected at least {} on fabric '{}', whose groups hold {} nodes each, for "
-        "nodes = {}",
-        parameters.groups, least, name, network.servers_a_group, servers));
+    throw FabricOptionError(
+        "groups",
+        fmt::format("groups is {}; expected at least {} on fabric '{}', whose groups hold {} nodes "
+                    "each, for nodes = {}",
+                    parameters.groups, least, name, network.servers_a_group, servers));
   }
   const int used = parameters.groups > 0 ? std::min(parameters.groups, servers) : least;
 
   FabricBuilder builder(name);
+  HostTraits host = design.host;
+  host.crosses_nics = parameters.cross_nic;
+  builder.set_host(host);
   builder.set_gpu_model(design.gpu_model);
   std::vector<std::vector<NodeId>> nics;
   for (int server = 0; server < servers; ++server) {

@@ -1,5 +1,5 @@
-// Tests of nvb: false, where GPUs without a common NVLink meet through the hosts, and of metrics by
-// what routes use.
+// Tests of paths through hosts: of all GPUs without a common NVLink with nvb: false, of those that
+// no GPU relays with nvb: true, and on a Z52. Tests of metrics by what routes use.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -98,26 +98,86 @@ TEST_CASE("without NVB, the 24 ordered pairs without NVLink pass through both ho
   }
 }
 
-TEST_CASE("without NVB, a node has the PCIe tree of a DGX-1", "[topology_models][machines]") {
-  const FabricPtr fabric = with_nvb("dgx1", false);
-  const auto count = [&](NodeKind kind) {
-    return std::ranges::count(fabric->nodes(), kind, &Node::kind);
-  };
-  CHECK(count(NodeKind::PcieSwitch) == 4);
-  CHECK(count(NodeKind::Host) == 2);
-  std::array<double, 2> rates_Bps{};  // all PCIe links, links between hosts
-  for (const Link& link : fabric->links()) {
-    if (link.kind == LinkKind::Pcie) rates_Bps[0] += link.capacity_Bps();
-    if (link.kind == LinkKind::Generic) rates_Bps[1] += link.capacity_Bps();
+TEST_CASE("a node has the PCIe tree of a DGX-1", "[topology_models][machines]") {
+  for (const bool nvb : {true, false}) {
+    const FabricPtr fabric = with_nvb("dgx1", nvb);
+    const auto count = [&](NodeKind kind) {
+      return std::ranges::count(fabric->nodes(), kind, &Node::kind);
+    };
+    CHECK(count(NodeKind::PcieSwitch) == 4);
+    CHECK(count(NodeKind::Host) == 2);
+    std::array<double, 2> rates_Bps{};  // all PCIe links, links between hosts
+    for (const Link& link : fabric->links()) {
+      if (link.kind == LinkKind::Pcie) rates_Bps[0] += link.capacity_Bps();
+      if (link.kind == LinkKind::Generic) rates_Bps[1] += link.capacity_Bps();
+    }
+    CHECK(rates_Bps[0] == 2 * (8 + 4) * 12e9);
+    CHECK(rates_Bps[1] == 2 * 6e9);
+    CHECK(fabric->max_relays() == (nvb ? 1 : 0));
+    CHECK(with_nvb("ndv2", nvb, 2)->max_relays() == (nvb ? 1 : 0));
   }
-  CHECK(rates_Bps[0] == 2 * (8 + 4) * 12e9);
-  CHECK(rates_Bps[1] == 2 * 6e9);
   // Four GPUs of a node need one socket.
   FabricSpec half;
   half.name = "ndv2";
   half.gpus_per_server = 4;
-  half.nvb = false;
   CHECK(std::ranges::count(make_fabric(half)->nodes(), NodeKind::Host, &Node::kind) == 1);
+  // The sockets of an NDv2 are Skylakes.
+  const auto ndv2 = fabric_of("ndv2");
+  for (const Link& link : ndv2->links()) {
+    if (link.kind == LinkKind::Generic) CHECK(link.capacity_Bps() == 9e9);
+  }
+}
+
+TEST_CASE("with NVB, GPUs without a common neighbour on NVLink meet through hosts",
+          "[topology_models][machines]") {
+  using Path = std::vector<std::string>;
+  // 0 and 5 have the neighbours 1 and 4 in common; 4 has two NVLinks to both.
+  FabricSpec spec;
+  spec.name = "dgx1";
+  CHECK(path(*make_fabric(spec), 0, 5, 0) == Path{"gpu0", "gpu4", "gpu5"});
+  spec.without = "gpu4:gpu5";
+  CHECK(path(*make_fabric(spec), 0, 5, 0) == Path{"gpu0", "gpu1", "gpu5"});
+  const Path through_hosts{"gpu0", "pcie0", "host0", "host1", "pcie2", "gpu5"};
+  spec.without = "gpu4:gpu5, gpu0:gpu1";
+  CHECK(path(*make_fabric(spec), 0, 5, 0) == through_hosts);
+  // 4 is no neighbour of a neighbour of 0, so that two GPUs would have to relay.
+  spec.without = "gpu0:gpu4";
+  CHECK(path(*make_fabric(spec), 0, 4, 0) ==
+        Path{"gpu0", "pcie0", "host0", "host1", "pcie2", "gpu4"});
+  // Without the hosts, GPUs relay in any number.
+  spec.without = "gpu0:gpu4, host0:host1";
+  CHECK(path(*make_fabric(spec), 0, 4, 0).size() == 4);
+  // A neighbour on NVLink is faster than the PCIe switch of both GPUs, which therefore counts in no
+  // metric.
+  spec.without = "gpu0:gpu1";
+  const FabricPtr near = make_fabric(spec);
+  CHECK(path(*near, 0, 1, 0).at(1).starts_with("gpu"));
+  CHECK(diameter(*near).value == 2);
+  CHECK(link_unit_Bps(*near).value == 25e9);
+  spec.nvb = false;
+  CHECK(path(*make_fabric(spec), 0, 1, 0) == Path{"gpu0", "pcie0", "gpu1"});
+}
+
+TEST_CASE("xGMI of a Z52 routes inside an island, and PCIe and hosts join the others",
+          "[topology_models][machines]") {
+  using Path = std::vector<std::string>;
+  const FabricPtr fabric = fabric_of("z52");
+  CHECK(path(*fabric, 0, 3, 0) == Path{"gpu0", "gpu2", "gpu3"});
+  CHECK(path(*fabric, 7, 4, 0) == Path{"gpu7", "gpu6", "gpu4"});
+  CHECK(path(*fabric, 3, 1, 0) == Path{"gpu3", "gpu1"});
+  CHECK(path(*fabric, 0, 1, 0) == Path{"gpu0", "host0", "gpu1"});
+  CHECK(path(*fabric, 1, 6, 1) == Path{"gpu1", "host0", "host1", "gpu6"});
+  int through_hosts = 0;
+  for (int one = 0; one < 8; ++one) {
+    for (int other = 0; other < 8; ++other) {
+      const Path names = path(*fabric, one, other, 0);
+      const bool hosts = std::ranges::any_of(
+          names, [](const std::string& name) { return name.starts_with("host"); });
+      through_hosts += hosts ? 1 : 0;
+      if (hosts) CHECK(latency_s(*fabric, one, other) == Approx(1e-6).epsilon(1e-12));
+    }
+  }
+  CHECK(through_hosts == 36);  // 56 pairs without 16 direct and 4 relayed ones
 }
 
 TEST_CASE("routes between servers and all metrics are the same with and without NVB",

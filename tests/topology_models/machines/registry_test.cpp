@@ -232,10 +232,10 @@ TEST_CASE("the options of specs are those of all fabrics", "[topology_models][re
   std::vector<std::string> names;
   for (const OptionSpec& option : fabric_spec_options()) names.push_back(option.name);
   std::sort(names.begin(), names.end());
-  CHECK(names == std::vector<std::string>{"bandwidth", "gpus", "gpus_per_node", "groups", "latency",
-                                          "name", "nic_binding", "nodes", "nodes_per_leaf", "nvb",
-                                          "nvls", "oversubscription", "rails", "routing", "shape",
-                                          "sharp", "without"});
+  CHECK(names == std::vector<std::string>{"bandwidth", "cross_nic", "gpus", "gpus_per_node",
+                                          "groups", "latency", "name", "nic_binding", "nodes",
+                                          "nodes_per_leaf", "nvb", "nvls", "oversubscription",
+                                          "rails", "routing", "shape", "sharp", "without"});
 }
 
 }  // namespace cclgym
