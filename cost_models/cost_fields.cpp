@@ -95,6 +95,12 @@ CostField<Record> count(const char* key, int Record::*member, int hash_place, in
                        member, hash_place);
 }
 
+template <class Record>
+CostField<Record> newer(CostField<Record> field) {
+  field.newer = true;
+  return field;
+}
+
 CostField<CostModel> alpha(LinkKind kind, FitStart start) {
   const auto index = static_cast<std::size_t>(kind);
   return field<CostModel>(
@@ -170,6 +176,9 @@ const std::vector<CostField<CostModel>>& cost_model_fields() {
            "copy_latency, and are held to network_rate and proxy_rate"),
       time("copy_latency", &M::copy_latency_s, 19, fittable(1e-6),
            "time that the host's copy of a message takes before its first byte"),
+      size("copy_end", &M::copy_end_bytes, 25,
+           "messages above this size are not copied, because they are announced and the NIC puts "
+           "them where they belong; 0: no such size"),
       size("eager_limit", &M::eager_limit_bytes, 20,
            "larger messages over the network (bytes on the wire) are announced before they are "
            "sent, which costs rendezvous_latency"),
@@ -190,6 +199,10 @@ const std::vector<CostField<CostModel>>& cost_model_fields() {
       time("switch_latency", &M::switch_latency_s, 15, fittable(10e-6),
            "synchronisation of a step in which switches of a node copy or add, in place of the "
            "protocol's step_latency"),
+      newer(share(
+          "peer_efficiency", &M::peer_efficiency, 26, fittable(0.9),
+          "share of the rates inside a node that is left to messages which a GPU exchanges with "
+          "very many peers at once; with k peers, 1 - (1 - peer_efficiency) (k - 1) / k")),
   };
   return fields;
 }
@@ -223,6 +236,9 @@ const std::vector<CostField<ProtocolCost>>& protocol_fields() {
       rate("proxy_rate", &P::proxy_rate_Bps, 10, fittable(5e9),
            "wire rate at which a rank's proxy copies messages over the network, those of all its "
            "connections together; not given: no limit"),
+      time("rendezvous_latency", &P::rendezvous_latency_s, 14, fittable(5e-6),
+           "time for the announcement of a message larger than eager_limit, on top of the model's "
+           "rendezvous_latency, which LL does not have"),
       size("slot_data", &P::slot_bytes, 11,
            "data in one slot of a connection's FIFO; tile size and slots `protocol` are made of "
            "it; 0: messages move whole"),

@@ -24,6 +24,9 @@ struct CostField {
   Field<Record> field;
   int hash_place = 0;             ///< place among the table's lines in CostModel::canonical_text
   std::optional<FitRange> fit{};  ///< nullopt: a count or a size, which is not fitted
+  /// True for a parameter that is newer than hashes which users have: it enters them only if it is
+  /// not the default, so that sets without it keep their hash.
+  bool newer = false;
 };
 
 /// Parameters of the model itself, in the order of a parameter set.

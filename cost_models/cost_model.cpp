@@ -84,6 +84,7 @@ std::string CostModel::canonical_text() const {
     }
   }
   for (const auto* each : in_hash_order(cost_model_fields())) {
+    if (each->newer && each->field.get(*this) == each->field.get(CostModel{})) continue;
     add_line(text, each->field.key(), *each, *this);
   }
   // Sets without these sections keep their hash.

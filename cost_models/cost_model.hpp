@@ -34,6 +34,9 @@ struct ProtocolCost {
   double reduce_rate_Bps = kUnlimited;
   /// Wire rate of one connection that crosses a network link (the proxy between GPU and NIC), B/s.
   double network_rate_Bps = kUnlimited;
+  /// Additional latency of a message that is announced (CostModel::eager_limit_bytes), s, on top of
+  /// CostModel::rendezvous_latency_s, which LL does not have.
+  double rendezvous_latency_s = 0;
   // Time for which a message keeps a rank's proxy busy, on top of CostModel::proxy_message_s
   // (docs/physics.md), s:
   double proxy_message_s = 0;  ///< for each message
@@ -139,6 +142,9 @@ struct CostModel {
   // Parameters of steps in which switches of a node copy or add (docs/physics.md):
   double switch_efficiency = 1;  ///< share of a link's rate, on top of link_efficiency
   double switch_latency_s = 0;   ///< replaces the protocol's step_latency, s
+  /// Share of the rates inside a node that is left to messages which a GPU exchanges with very many
+  /// peers at once (transfer_cost.hpp: rate_among_peers).
+  double peer_efficiency = 1;
   double start_skew_s = 0;  ///< mean of the exponential per-rank start delay (seeded), s; 0: none
   // Cost of a message over the network, by its bytes on the wire (docs/physics.md).
   /// Time for which each message keeps a rank's proxy busy (the host thread that serves all its
@@ -150,6 +156,9 @@ struct CostModel {
   /// limited to network_rate and proxy_rate.
   std::uint64_t copy_limit_bytes = 0;
   double copy_latency_s = 0;
+  /// Messages above this size are not copied: they are announced first, so that the NIC puts them
+  /// where they belong. 0: no such size.
+  std::uint64_t copy_end_bytes = 0;
   /// Larger messages are announced before they are sent, which takes rendezvous_latency_s more and
   /// keeps the proxies busy for proxy_rendezvous_s longer.
   std::uint64_t eager_limit_bytes = 0;

@@ -1,9 +1,11 @@
 #include "cost_models/intervals/time_intervals.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/counted.hpp"
 #include "core/hash.hpp"
 #include "core/yaml/yaml_scalar.hpp"
 #include "cost_models/parameters/cost_parameters.hpp"
@@ -212,6 +214,13 @@ FoundInterval find_interval(const TimeIntervals& table, const ParameterSet& set,
             .basis = fmt::format("{} held-out cells of {}, {}: {}", row.cells, systems_text(row),
                                  nodes_text(one_node), collectives_text(row))};
   }
+  if (!set.library.empty()) {
+    return none(fmt::format("set {} describes {}; the rows behind intervals are of NCCL and RCCL",
+                            model.name, set.library));
+  }
+  if (!set.unmeasured.empty()) {
+    return none(fmt::format("set {} has no measured times: {}", model.name, set.unmeasured));
+  }
   if (!set.fitted_to) {
     return none(fmt::format("set {} does not state the rows it was fitted to", model.name));
   }
@@ -228,6 +237,17 @@ FoundInterval find_interval(const TimeIntervals& table, const ParameterSet& set,
                                "{}",
                                model.name, nodes_text(one_node), fabric.name(), others->cells,
                                systems_text(*others))};
+}
+
+std::string interval_text(const TimeIntervals& table, const ParameterSet& set,
+                          const Fabric& fabric) {
+  const FoundInterval found = find_interval(table, set, fabric);
+  if (!found.interval) return "";
+  return fmt::format(
+      "{} of NCCL's measured times are expected at {:.2f} to {:.2f} x the simulated ({} "
+      "held-out cells of {})",
+      percent_text(table.coverage), std::exp(found.interval->low), std::exp(found.interval->high),
+      found.cells, found.own ? set.model.name : "other sets");
 }
 
 }  // namespace cclgym

@@ -54,8 +54,8 @@ std::optional<double> time_us(const NcclVersion& version, const NcclComm& comm,
   double latency = estimate.latency_us;
   const std::uint64_t lines = bytes >> 6;
   const int power = log2_floor(lines);
-  // Older releases treat fewer than 64 B as 64 B.
-  const bool in_table = lines > 0 || version < kNewFormulas;
+  // Releases before 2.22 treat fewer than 64 B as 64 B.
+  const bool in_table = lines > 0 || version < NcclVersion{2, 22, 0};
   if (algorithm == NcclAlgorithm::Tree && in_table && power < kTreeCorrections) {
     bandwidth *= correction(version, protocol, power);
   }

@@ -66,6 +66,7 @@ struct NcclComm {
   int heads = 1;            ///< number of GPUs through which NVLS and CollNet enter a node
   double nic_Bps = 0;       ///< bandwidth of the NIC that a GPU sends through, B/s; 0: unknown
   int nvlinks_to_peer = 1;  ///< minimum number of NVLinks from a GPU to a peer; 0: none
+  bool all_nvlink = false;  ///< NVLinks connect every two GPUs of a node, directly or by NVSwitches
 
   [[nodiscard]] const std::optional<NcclGraph>& graph(NcclAlgorithm algorithm) const {
     return graphs[static_cast<std::size_t>(algorithm)];

@@ -1,4 +1,4 @@
-// NCCL 2.18 to 2.22 (src/graph/tuning.cc of 2.18.3 and of the releases before 2.23).
+// NCCL 2.18 to 2.22 (src/graph/tuning.cc of 2.18.6, 2.19.4, 2.20.5, 2.21.5 and 2.22.3).
 #include "cost_models/nccl/nccl_model.hpp"
 
 namespace cclgym::nccl {
@@ -11,7 +11,8 @@ struct Release218 {
   ByLink hardware_us;
   std::array<ByNodes, 3> ll_most_GBps;  // row Volta (or Intel), Ampere (or AMD), Hopper
   bool ll_half;          // Ring LL reaches half of the bandwidth; otherwise a quarter or a third
-  bool collnet_gathers;  // NVLS and CollNetDirect also support gathering and scattering
+  bool nvls_gathers;     // NVLS also supports gathering and scattering, in one node
+  bool collnet_gathers;  // so does CollNetDirect
   double collnet_arity_us;
 };
 
@@ -26,6 +27,7 @@ constexpr Release218 kRelease2_18{
           {{{5, 8.5, 14}, {2.7, 4, 14}, {0, 0, 10.7}, {0, 0, 14}, {0, 0, 18}, {0, 0, 19}}}}},
     .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, kAmpereLl_GBps},
     .ll_half = false,
+    .nvls_gathers = false,
     .collnet_gathers = false,
     .collnet_arity_us = .5};
 
@@ -39,15 +41,28 @@ constexpr Release218 kRelease2_19{.base_us = kBase2_19_us,
                                   .hardware_us = kHardware2_19_us,
                                   .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, kAmpereLl_GBps},
                                   .ll_half = false,
-                                  .collnet_gathers = true,
+                                  .nvls_gathers = true,
+                                  .collnet_gathers = false,
                                   .collnet_arity_us = .4};
+constexpr Release218 kRelease2_20 = [] {
+  Release218 release = kRelease2_19;
+  release.collnet_gathers = true;
+  return release;
+}();
 
-// These releases assume better LL than 2.20. Their latencies were not available, so they have the
-// latencies of 2.20.
+// These releases assume better LL than 2.20, and 2 us more for NVLS.
+constexpr ByLink kHardware2_21_us = [] {
+  ByLink hardware = kHardware2_19_us;
+  for (const NcclAlgorithm nvls : {NcclAlgorithm::Nvls, NcclAlgorithm::NvlsTree}) {
+    hardware[index(NcclLink::NvLink)][index(nvls)][index(Protocol::Simple)] = 25;
+  }
+  return hardware;
+}();
 constexpr Release218 kRelease2_21{.base_us = kBase2_19_us,
-                                  .hardware_us = kHardware2_19_us,
+                                  .hardware_us = kHardware2_21_us,
                                   .ll_most_GBps = {kVoltaLl_GBps, kAmpereLl_GBps, {141, 45, 35}},
                                   .ll_half = true,
+                                  .nvls_gathers = true,
                                   .collnet_gathers = true,
                                   .collnet_arity_us = .4};
 
@@ -58,7 +73,8 @@ constexpr std::array<ByNodes, 3> kTree_GBps{{{26.5, 18.5, 10}, {24, 23.6, 17.8},
 
 const Release218& release218(const NcclVersion& version) {
   if (version.minor <= 18) return kRelease2_18;
-  return version.minor <= 20 ? kRelease2_19 : kRelease2_21;
+  if (version.minor == 19) return kRelease2_19;
+  return version.minor == 20 ? kRelease2_20 : kRelease2_21;
 }
 
 class Model218 {
@@ -82,7 +98,7 @@ class Model218 {
     const bool nvls = algorithm == NcclAlgorithm::Nvls;
     const bool nvls_tree = algorithm == NcclAlgorithm::NvlsTree;
     if (sliced(collective) && algorithm != NcclAlgorithm::Ring) {
-      if (!release_.collnet_gathers || !(nvls || direct)) return false;
+      if (!(nvls && release_.nvls_gathers) && !(direct && release_.collnet_gathers)) return false;
       if (shape_.nodes > 1 && (nvls || comm_.heads < shape_.ranks_per_node)) return false;
     }
     if ((nvls || nvls_tree || direct || chain) && protocol != Protocol::Simple) return false;

@@ -1,13 +1,11 @@
-// NCCL 2.23 and newer (src/graph/tuning.cc of 2.28.9, 2.29.2 and 2.30.7).
-//
-// Releases before 2.27 estimate NVLS and NVLSTree by an older rule (5/6 of the search's bandwidth)
-// but are modelled as 2.28.9.
+// NCCL 2.23 and newer (src/graph/tuning.cc of each release up to 2.30.7).
 #include "cost_models/nccl/nccl_model.hpp"
 
 namespace cclgym::nccl {
 
 namespace {
 
+// Constants of 2.28.9.
 constexpr NcclConstants kConstants{
     .base_us =
         {{{6.8, 14, 8.4}, {6.6, 14, 8.4}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {8, 8, 8}}},
@@ -36,8 +34,26 @@ constexpr NcclConstants kConstants{
 constexpr NcclConstants::ByNodes kBlackwellRingLl128Of2_29_GBps{34.5, 34.6, 34.5};
 constexpr NcclConstants::ByNodes kBlackwellRingLl128Of2_30_GBps{40, 40, 40};
 constexpr double kBlackwellNvlsTreeOf2_30_GBps = 80;  // three nodes or more
+// Before 2.28, twice Hopper's.
+constexpr NcclConstants::ByNodes kBlackwellRingLl128Of2_25_GBps{2 * 36.7, 2 * 36.7, 2 * 36.7};
+constexpr NcclConstants::ByNodes kBlackwellTreeLl128Of2_25_GBps{2 * 36.7, 2 * 36.7, 2 * 29.0};
+constexpr NcclConstants::ByNodes kBlackwellTreeOf2_25_GBps{2 * 38.7, 2 * 41.4, 2 * 36.0};
+constexpr double kBlackwellNvlsTreeOf2_28_GBps = 43.1;  // from 2.28.3 on, three nodes or more
+constexpr double kNvlsTreeNetworkOf2_23_us = 14;
 constexpr std::array<double, 4> kNvlsEfficiency{0, 0, .85, .74};
 constexpr std::size_t kBlackwell = 3;
+
+// Rules that differ between releases.
+struct Rules {
+  explicit Rules(const NcclVersion& version)
+      : nvls_by_gpu(version >= NcclVersion{2, 28, 0}),
+        gathers_over_nodes(version >= NcclVersion{2, 27, 0}),
+        pat_share(version < NcclVersion{2, 24, 0} ? .85 : .75) {}
+
+  bool nvls_by_gpu;         // NVLS has an efficiency by GPU; otherwise 5/6 of the bandwidth
+  bool gathers_over_nodes;  // NVLS gathers and scatters over several nodes, too
+  double pat_share;
+};
 
 class Model223 {
  public:
@@ -45,6 +61,7 @@ class Model223 {
       : comm_(comm),
         shape_(comm),
         constants_(constants),
+        rules_(version),
         place_(nccl_constants_place(version, comm)) {}
 
   [[nodiscard]] bool offered(NcclCollective collective, NcclAlgorithm algorithm,
@@ -59,6 +76,7 @@ class Model223 {
     if (collective == NcclCollective::AllReduce && pat) return false;
     if (sliced(collective)) {
       if (algorithm == NcclAlgorithm::Tree || chain || nvls_tree) return false;
+      if (nvls && shape_.nodes > 1 && !rules_.gathers_over_nodes) return false;
       // Every GPU must be a head: it needs its own access to the reducing network.
       if ((nvls || direct) && shape_.nodes > 1 && comm_.heads < shape_.ranks_per_node) return false;
     }
@@ -67,7 +85,9 @@ class Model223 {
     if ((direct || chain || (nvls && shape_.nodes > 1)) && !comm_.collnet) return false;
     if (direct && !comm_.nvswitch) return false;
     if (nvls_tree && shape_.nodes == 1) return false;
-    if ((nvls || nvls_tree) && comm_.graph(algorithm)->channels < 2) return false;
+    if (rules_.nvls_by_gpu && (nvls || nvls_tree) && comm_.graph(algorithm)->channels < 2) {
+      return false;
+    }
     return protocol != Protocol::LL128 || comm_.ll128;
   }
 
@@ -90,6 +110,13 @@ class Model223 {
     const double intra = graph.intra_Bps / 1e9;
     const double inter = graph.inter_Bps / 1e9;
     const bool nvls_tree = algorithm == NcclAlgorithm::NvlsTree;
+    if (!rules_.nvls_by_gpu && nvls_tree) {
+      return std::min(intra, shape_.nodes <= 2 ? inter : inter / 2);
+    }
+    if (!rules_.nvls_by_gpu && algorithm == NcclAlgorithm::Nvls) {
+      if (!rules_.gathers_over_nodes || !sliced(collective)) return std::min(intra, inter);
+      return std::min(intra * (shape_.ranks_per_node - 1) / shape_.ranks_per_node, inter * .9);
+    }
     if (algorithm == NcclAlgorithm::Nvls || nvls_tree) {
       const double passes = collective == NcclCollective::AllReduce
                                 ? 2
@@ -129,6 +156,11 @@ class Model223 {
         if (comm_.plain_tree) bandwidth *= .85;
         return bandwidth * .5;
       case NcclAlgorithm::CollNetDirect: {
+        if (sliced(collective) && !rules_.gathers_over_nodes) {
+          const double weight = (shape_.ranks_per_node - 1) / 7;
+          return shape_.ranks_per_node * (graph.intra_Bps / 1e9) *
+                 (weight * .85 + (1 - weight) * .95);
+        }
         if (sliced(collective)) {
           return shape_.ranks_per_node *
                  std::min(graph.intra_Bps / 1e9, .9 * (graph.inter_Bps / 1e9));
@@ -143,9 +175,10 @@ class Model223 {
         return bandwidth * .5;
       case NcclAlgorithm::Nvls:
       case NcclAlgorithm::NvlsTree:
-        return sliced(collective) ? bandwidth : bandwidth * ring_ratio;
+        if (sliced(collective)) return bandwidth;
+        return bandwidth * (rules_.nvls_by_gpu ? ring_ratio : 5.0 / 6.0);
       case NcclAlgorithm::Pat:
-        return bandwidth * .75;
+        return bandwidth * rules_.pat_share;
     }
     return 0;
   }
@@ -197,6 +230,7 @@ class Model223 {
   const NcclComm& comm_;
   Shape shape_;
   const NcclConstants& constants_;
+  Rules rules_;
   NcclConstantsPlace place_;
 };
 
@@ -219,17 +253,29 @@ NcclConstants nccl_constants(const NcclVersion& version) {
   } else if (version >= NcclVersion{2, 29, 0}) {
     constants.ring_ll128_GBps[nccl::kBlackwell] = nccl::kBlackwellRingLl128Of2_29_GBps;
   }
+  if (version < NcclVersion{2, 28, 7}) {
+    constants.ring_ll128_GBps[nccl::kBlackwell] = nccl::kBlackwellRingLl128Of2_25_GBps;
+  }
+  if (version < NcclVersion{2, 28, 9}) {
+    constants.nvls_tree_GBps[nccl::kBlackwell][2] = nccl::kBlackwellNvlsTreeOf2_28_GBps;
+    constants.hardware_us[nccl::kNetworkRow][nccl::index(NcclAlgorithm::NvlsTree)]
+                         [nccl::index(Protocol::Simple)] = nccl::kNvlsTreeNetworkOf2_23_us;
+  }
+  if (version < NcclVersion{2, 28, 0}) {
+    constants.tree_ll128_GBps[nccl::kBlackwell] = nccl::kBlackwellTreeLl128Of2_25_GBps;
+    constants.tree_GBps[nccl::kBlackwell] = nccl::kBlackwellTreeOf2_25_GBps;
+  }
   return constants;
 }
 
 NcclConstantsPlace nccl_constants_place(const NcclVersion& version, const NcclComm& comm) {
   NcclConstantsPlace place;
-  // Blackwell is supported from 2.24 on; older releases treat its GPUs as Hopper.
+  // Blackwell is supported from 2.25 on; older releases treat its GPUs as Hopper.
   place.gpu_row = nccl::gpu_row(comm.compute_capability,
-                                version < NcclVersion{2, 24, 0} ? 2 : nccl::kBlackwell);
-  place.ll_row = comm.nodes == 1 ? nccl::gpu_row(comm.compute_capability, nccl::kBlackwell)
-                 : comm.cpu == NcclCpu::Amd || comm.cpu == NcclCpu::Mixed ? 1
-                                                                          : 0;
+                                version < NcclVersion{2, 25, 0} ? 2 : nccl::kBlackwell);
+  const bool amd =
+      comm.cpu == NcclCpu::Amd || (comm.cpu == NcclCpu::Mixed && version >= NcclVersion{2, 24, 0});
+  place.ll_row = comm.nodes == 1 ? place.gpu_row : amd ? 1 : 0;
   place.column = nccl::Shape(comm).nodes_column;
   return place;
 }

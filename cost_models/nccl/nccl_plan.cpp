@@ -96,8 +96,8 @@ std::uint64_t tree_ll128_chunk(const Task& task, std::uint64_t chunk, std::uint6
   return halved(chunk, bytes, channels, steps * 16 / shape.ranks_per_node, 32768);
 }
 
-// 2.8.4 uses smaller chunks for small calls; 2.19 no longer does.
-std::uint64_t tree_simple_chunk_2_8(const Task& task, std::uint64_t chunk, std::uint64_t channels) {
+// Up to 2.19, small calls have smaller chunks.
+std::uint64_t tree_simple_chunk(const Task& task, std::uint64_t chunk, std::uint64_t channels) {
   const Shape shape(task.comm);
   const double depth = shape.whole_ranks_per_node - 1 + shape.log2_nodes;
   chunk = halved(chunk, task.bytes, channels, depth * 8, 131072);
@@ -105,11 +105,20 @@ std::uint64_t tree_simple_chunk_2_8(const Task& task, std::uint64_t chunk, std::
   return halved(chunk, task.bytes, channels, depth, 32768);
 }
 
+std::uint64_t collnet_chunk_2_8(const Task& task, std::uint64_t chunk, std::uint64_t channels) {
+  const double depth = Shape(task.comm).whole_ranks_per_node;
+  chunk = halved(chunk, task.bytes, channels, depth * 16, 131072);
+  chunk = halved(chunk, task.bytes, channels, depth * 4, 65536);
+  return halved(chunk, task.bytes, channels, depth, 32768);
+}
+
 std::uint64_t collnet_chunk(const Task& task, std::uint64_t chunk, std::uint64_t channels) {
   const bool direct = task.algorithm == NcclAlgorithm::CollNetDirect;
   if (!direct) chunk = std::min<std::uint64_t>(256 * 1024, chunk);
-  // A chain passes every GPU of the node; Direct has two levels (an assumption, not checked).
-  const double depth = direct ? 2 : Shape(task.comm).whole_ranks_per_node;
+  // A chain passes every GPU of the node; Direct has two levels, or one with one GPU per node
+  // (src/graph/connect.cc).
+  const int inside = Shape(task.comm).whole_ranks_per_node;
+  const double depth = direct ? std::min(inside, 2) : inside;
   const std::uint64_t ways = channels * (direct ? static_cast<std::uint64_t>(task.comm.heads) : 1);
   chunk = halved(chunk, task.bytes, ways, depth * 64, 131072);
   chunk = halved(chunk, task.bytes, ways, depth * 8, 65536);
@@ -172,11 +181,16 @@ Launch launch(const Task& task) {
   int channels = task.comm.channels;
   if (is_nvls(task.algorithm)) {
     channels = task.comm.nvls_channels;
-  } else if (task.algorithm == NcclAlgorithm::CollNetDirect) {
+  } else if (task.algorithm == NcclAlgorithm::CollNetDirect &&
+             family(task.version) != NcclFamily::V2_8) {
     channels = collnet_channels(task, threads, threshold);
   } else {
     const auto too_few = [&] { return task.bytes < product(channels, threads) * threshold; };
-    while (too_few() && channels >= 2) --channels;
+    if (is_collnet(task.algorithm) && family(task.version) == NcclFamily::V2_8) {
+      channels = std::max(1, channels / 2);  // one for up and one for down
+    } else {
+      while (too_few() && channels >= 2) --channels;
+    }
     while (too_few() && threads % 128 == 0) threads /= 2;
   }
   threads += extra_threads(task);
@@ -242,7 +256,11 @@ Chunking chunking(const Task& task, const Share& share, double simple_nvls_GBps)
   const bool by_part = task.version >= kFirstScheduler && !is_collnet(task.algorithm);
   const std::uint64_t bytes = by_part ? share.part_bytes : task.bytes;
   const std::uint64_t channels = by_part ? 1 : static_cast<std::uint64_t>(share.channels);
-  if (is_collnet(task.algorithm)) chunk = collnet_chunk(task, chunk, channels);
+  if (is_collnet(task.algorithm) && family(task.version) == NcclFamily::V2_8) {
+    if (task.protocol == Protocol::Simple) chunk = collnet_chunk_2_8(task, chunk, channels);
+  } else if (is_collnet(task.algorithm)) {
+    chunk = collnet_chunk(task, chunk, channels);
+  }
   if (is_nvls(task.algorithm)) {
     const std::uint64_t part = by_part ? bytes : ceil_div(bytes, channels);
     chunk = nvls_chunk(task, chunk, part, simple_nvls_GBps);
@@ -255,8 +273,8 @@ Chunking chunking(const Task& task, const Share& share, double simple_nvls_GBps)
       chunk = old ? tree_ll128_chunk(task, chunk / 15 * 16, bytes, channels) / 16 * 15
                   : tree_ll128_chunk(task, chunk, bytes, channels);
     }
-    if (task.protocol == Protocol::Simple && old) {
-      chunk = tree_simple_chunk_2_8(task, chunk, channels);
+    if (task.protocol == Protocol::Simple && task.version < NcclVersion{2, 20, 0}) {
+      chunk = tree_simple_chunk(task, chunk, channels);
     }
   }
   if (by_part) chunk = chunk / grain(task.protocol) * grain(task.protocol);

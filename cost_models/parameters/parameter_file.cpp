@@ -85,6 +85,11 @@ const std::vector<OptionSpec>& cost_model_options() {
     std::vector<OptionSpec> all{
         {.name = "name", .description = "name of the set, in tables and results", .required = true},
         {.name = "description", .description = "one line about the machine that the set describes"},
+        {.name = "library",
+         .description = "communication library that the values describe; default: NCCL and RCCL"},
+        {.name = "unmeasured",
+         .description = "reason why no measured times tell how wrong the set is; its times then "
+                        "have no intervals"},
         {.name = "fitted_to",
          .kind = OptionKind::Mapping,
          .shape = OptionShape::List,

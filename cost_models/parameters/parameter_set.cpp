@@ -42,6 +42,12 @@ ParameterSet read_parameter_set(const YamlValue& document) {
     set.sources[parameter.name] =
         source != nullptr && source->is_scalar() ? source->as_text() : std::string();
   }
+  if (const YamlValue* library = document.find("library")) {
+    set.library = read_text(*library, find_option(cost_model_options(), "library"));
+  }
+  if (const YamlValue* reason = document.find("unmeasured")) {
+    set.unmeasured = read_text(*reason, find_option(cost_model_options(), "unmeasured"));
+  }
   if (const YamlValue* rows = document.find("fitted_to")) {
     set.fitted_to = read_fitted_rows(*rows);
   } else if (std::all_of(set.sources.begin(), set.sources.end(),

@@ -23,6 +23,13 @@ struct ParameterSet {
   /// not say (it has no `fitted_to`, and not every value says that it was not fitted).
   std::optional<std::vector<FittedRows>> fitted_to{};
 
+  /// The communication library that the values describe; empty: NCCL and RCCL.
+  std::string library{};
+
+  /// Reason why no measured times tell how wrong the set is, for example because its values come
+  /// from the set of another GPU; empty: there are some, or the set does not say.
+  std::string unmeasured{};
+
   /// The `source` of a parameter; kDefaultSource if the set leaves the parameter at its default,
   /// kNoSource if it states only the value.
   [[nodiscard]] std::string source_of(const std::string& parameter) const;

@@ -34,6 +34,8 @@ std::string to_yaml(const ParameterSet& set, const std::string& comment) {
   }
   text += fmt::format("name: {}\ndescription: {}\n", yaml_scalar(model.name),
                       yaml_scalar(model.description));
+  if (!set.library.empty()) text += fmt::format("library: {}\n", yaml_scalar(set.library));
+  if (!set.unmeasured.empty()) text += fmt::format("unmeasured: {}\n", yaml_scalar(set.unmeasured));
   if (set.fitted_to) text += fitted_rows_yaml(*set.fitted_to);
   std::vector<std::string_view> open;  // the mappings around the last parameter
   for (const CostParameter& parameter : cost_parameters()) {

@@ -12,6 +12,7 @@ namespace cclgym {
 namespace embedded {
 extern const std::string_view parameters_a100;
 extern const std::string_view parameters_a100_abci;
+extern const std::string_view parameters_a100_mscclpp;
 extern const std::string_view parameters_a100_perlmutter;
 extern const std::string_view parameters_a100_slingshot;
 extern const std::string_view parameters_a100_slingshot_software;
@@ -20,6 +21,7 @@ extern const std::string_view parameters_a10g_tcp;
 extern const std::string_view parameters_gh200;
 extern const std::string_view parameters_h100;
 extern const std::string_view parameters_h100_cluster00;
+extern const std::string_view parameters_h100_mscclpp;
 extern const std::string_view parameters_mi250x;
 extern const std::string_view parameters_mi250x_slingshot;
 extern const std::string_view parameters_mi300x;
@@ -47,6 +49,8 @@ const std::vector<ShippedSet>& shipped_sets() {
   static const std::vector<ShippedSet> sets{
       {"a100", &embedded::parameters_a100, {"A100"}},
       {"a100-abci", &embedded::parameters_a100_abci, {"A100"}, Use::Fabric, {"abci-a"}},
+      // Another software than NCCL and MSCCL.
+      {"a100-mscclpp", &embedded::parameters_a100_mscclpp, {"A100"}, Use::ByName},
       {"a100-perlmutter",
        &embedded::parameters_a100_perlmutter,
        {"A100"},
@@ -65,6 +69,7 @@ const std::vector<ShippedSet>& shipped_sets() {
       {"h100", &embedded::parameters_h100, {"H100", "H200"}},
       // One cluster whose network is slower than its NICs.
       {"h100-cluster00", &embedded::parameters_h100_cluster00, {"H100", "H200"}, Use::ByName},
+      {"h100-mscclpp", &embedded::parameters_h100_mscclpp, {"H100", "H200"}, Use::ByName},
       {"mi250x", &embedded::parameters_mi250x, {"MI250X"}},
       {"mi250x-slingshot",
        &embedded::parameters_mi250x_slingshot,

@@ -92,7 +92,7 @@ std::size_t column_of(Protocol protocol) { return protocol == Protocol::LL ? 0 :
 
 double latency_us(const RcclComm& comm, NcclCollective collective, NcclAlgorithm algorithm,
                   Protocol protocol) {
-  const rccl::RcclModel& model = rccl::rccl_model(comm.model);
+  const rccl::RcclModel& model = rccl::rccl_model(comm.model, comm.release);
   const bool simple = protocol == Protocol::Simple;
   const double base = simple ? 17 : 12;
   const double inside = model.inside_us[row_of(algorithm)][column_of(protocol)];
@@ -115,7 +115,7 @@ double latency_us(const RcclComm& comm, NcclCollective collective, NcclAlgorithm
 
 double bandwidth_GBps(const RcclComm& comm, NcclCollective collective, NcclAlgorithm algorithm,
                       Protocol protocol, std::uint64_t bytes) {
-  const rccl::RcclModel& model = rccl::rccl_model(comm.model);
+  const rccl::RcclModel& model = rccl::rccl_model(comm.model, comm.release);
   const bool tree = algorithm == NcclAlgorithm::Tree;
   const std::size_t row = row_of(algorithm);
   const std::size_t column = column_of(protocol);
@@ -185,7 +185,21 @@ NcclChoice plan(const RcclComm& comm, NcclAlgorithm algorithm, Protocol protocol
 
 }  // namespace
 
-RcclComm rccl_comm_for(const Fabric& fabric, int nodes) {
+std::string_view to_string(RcclRelease release) {
+  return release == RcclRelease::Rccl2205 ? "2.20.5" : "2.21.5";
+}
+
+RcclRelease parse_rccl_release(std::string_view text) {
+  for (const RcclRelease each : {RcclRelease::Rccl2205, RcclRelease::Rccl2215}) {
+    if (to_string(each) == text) return each;
+  }
+  throw UserError(
+      fmt::format("RCCL release {}; expected 2.20.5 or 2.21.5, whose tuning tables are "
+                  "here",
+                  quoted(text)));
+}
+
+RcclComm rccl_comm_for(const Fabric& fabric, int nodes, RcclRelease release) {
   const GpuModel& gpu = amd_gpu(fabric);
   const auto gpus = fabric.ranks_per_server();
   if (!gpus) {
@@ -201,6 +215,7 @@ RcclComm rccl_comm_for(const Fabric& fabric, int nodes) {
   comm.mi300 = gpu.name == "MI300X";
   const KnownNode known = known_node(comm.mi300, *gpus, comm.nodes, nics_of_first_node(fabric));
   comm.model = known.model;
+  comm.release = release;
   comm.by_size = known.model == 1;
   // MI200_XGMI_WIDTH and GFX94X_XGMI_WIDTH; without xGMI, PCIe Gen4.
   const double xgmi = xgmi_links(fabric, *gpus) * (comm.mi300 ? 48.0 : 36.0);

@@ -1,5 +1,5 @@
 // RCCL's default choice of algorithm, protocol, channels and chunks for a call, by RCCL's own cost
-// model: RCCL 2.20.5 of ROCm 6.2.0.
+// model: RCCL 2.20.5 of ROCm 6.2.0, and 2.21.5, which has other constants for MI300X.
 //
 // RCCL does not search for rings on nodes that it knows. It has a list of nodes, each with its
 // rings and with one of six tuning models, whose constants replace NCCL's (src/graph/rome_models.cc
@@ -15,13 +15,21 @@
 
 namespace cclgym {
 
-inline constexpr std::string_view kRcclRelease = "2.20.5";  ///< of ROCm 6.2.0
+/// Releases whose tuning models are here.
+enum class RcclRelease : std::uint8_t {
+  Rccl2205,  ///< 2.20.5, ROCm 6.2.0
+  Rccl2215   ///< 2.21.5, commit 0cbce2a7, October 2024
+};
+[[nodiscard]] std::string_view to_string(RcclRelease release);  ///< "2.20.5"
+/// Throws UserError that names the releases.
+[[nodiscard]] RcclRelease parse_rccl_release(std::string_view text);
 
 /// A communicator as RCCL sees it.
 struct RcclComm {
   int ranks = 2;
   int nodes = 1;
-  int model = 0;         ///< index of RCCL's tuning model
+  int model = 0;  ///< index of RCCL's tuning model
+  RcclRelease release = RcclRelease::Rccl2205;
   int channels = 2;      ///< channels of the communicator, after rings are doubled
   double bus_GBps = 0;   ///< bandwidth of all channels together, before a protocol's ratio
   bool mi300 = false;    ///< gfx94: no Tree with Simple on a single node
@@ -30,7 +38,8 @@ struct RcclComm {
 
 /// The communicator that RCCL would make from `nodes` nodes of a fabric (0: all). Throws UserError
 /// if the GPUs are not AMD's, are of an unknown model, or if the nodes differ.
-[[nodiscard]] RcclComm rccl_comm_for(const Fabric& fabric, int nodes = 0);
+[[nodiscard]] RcclComm rccl_comm_for(const Fabric& fabric, int nodes = 0,
+                                     RcclRelease release = RcclRelease::Rccl2205);
 
 /// RCCL's predicted time of a call, s; nullopt if RCCL does not use the combination. Only Ring and
 /// Tree with LL and Simple are used: RCCL enables LL128 on no node of the list.

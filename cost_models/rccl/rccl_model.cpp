@@ -1,4 +1,5 @@
-// Constants of src/graph/tuning.cc of RCCL 2.20.5 (ROCm 6.2.0), for Tree and Ring, LL and Simple.
+// Constants of src/graph/tuning.cc of RCCL 2.20.5 (ROCm 6.2.0) and 2.21.5 (commit 0cbce2a7 of
+// October 2024), for Tree and Ring, LL and Simple.
 #include "cost_models/rccl/rccl_model.hpp"
 
 #include <stdexcept>
@@ -76,9 +77,24 @@ constexpr RcclModel kModel5{
                    1,   0.2, 0.4, 0.5, 0.4, 0.4, 0.3, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2},
                   {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.7, 0.1, 0.1, 0.1, 0.1,
                    0.1, 1,   1,   1,   0.9, 1,   1,   1,   1,   1,   1,   1,   1}}}}}};
+
+// Model 5 of RCCL 2.21.5, whose other models are those of 2.20.5.
+constexpr RcclModel kModel5Of2_21{
+    .inside_us = {{{0.9, 2.3}, {0.8, 2.1}}},
+    .between_us = {{{10.5, 25}, {9.5, 320}}},
+    .ratio = {{{{{0.06, 0.11}, {0.08, 1}}}, {{{0.06, 0.59}, {0.08, 1}}}}},
+    .factor = {{{{{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 1,   1,   1,   1,   1,   0.6, 1,  0.9,
+                   1,   1,   0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1},
+                  {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1,
+                   0.1, 0.7, 1,   1,   1,   1,   1,   1,   1,   1,   1,   1,   0.8}}},
+                {{{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 1,   0.2, 1,
+                   0.4, 0.4, 0.1, 0.2, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1},
+                  {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1,
+                   0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.8, 1,   1,   1}}}}}};
+
 }  // namespace
 
-const RcclModel& rccl_model(int index) {
+const RcclModel& rccl_model(int index, RcclRelease release) {
   switch (index) {
     case 0:
       return kModel0;
@@ -89,7 +105,7 @@ const RcclModel& rccl_model(int index) {
     case 4:
       return kModel4;
     case 5:
-      return kModel5;
+      return release == RcclRelease::Rccl2205 ? kModel5 : kModel5Of2_21;
     default:
       throw std::logic_error("rccl_model: no such model");
   }

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "cost_models/rccl/rccl_default.hpp"
+
 namespace cclgym::rccl {
 
 using ByProtocol = std::array<double, 2>;       ///< LL, Simple
@@ -19,7 +21,8 @@ struct RcclModel {
   std::array<std::array<std::array<double, kFactors>, 2>, 2> factor;
 };
 
-/// The model of an index in RCCL's list. Throws std::logic_error for an index that is not here.
-[[nodiscard]] const RcclModel& rccl_model(int index);
+/// The model of an index in a release's list. Throws std::logic_error for an index that is not
+/// here.
+[[nodiscard]] const RcclModel& rccl_model(int index, RcclRelease release);
 
 }  // namespace cclgym::rccl

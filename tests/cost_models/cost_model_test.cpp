@@ -88,9 +88,11 @@ TEST_CASE("unknown cost model names the nearest", "[cost_models][cost-model]") {
   } catch (const UserError& error) {
     CHECK(std::string(error.what()) ==
           "unknown cost model 'a10'; expected one of hockney, a100, a100-abci, "
-          "a100-perlmutter, a100-slingshot, a100-slingshot-software, a100-tcp, a10g-tcp, gh200, "
+          "a100-mscclpp, a100-perlmutter, a100-slingshot, a100-slingshot-software, a100-tcp, "
+          "a10g-tcp, gh200, "
           "h100, "
-          "h100-cluster00, mi250x, mi250x-slingshot, mi300x, mi50, openmpi-tcp, v100, v100-abci "
+          "h100-cluster00, h100-mscclpp, mi250x, mi250x-slingshot, mi300x, mi50, openmpi-tcp, "
+          "v100, v100-abci "
           "(did you mean "
           "'a100'?)");
   }
@@ -118,6 +120,7 @@ TEST_CASE("canonical text tells models apart by every parameter", "[cost_models]
   CHECK(differs([](CostModel& m) { m.connection_rate_Bps = 1e9; }));
   CHECK(differs([](CostModel& m) { m.switch_efficiency = 0.5; }));
   CHECK(differs([](CostModel& m) { m.switch_latency_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.peer_efficiency = 0.5; }));
   CHECK(differs([](CostModel& m) { m.instruction_overhead_s = 0; }));
   CHECK(differs([](CostModel& m) { m.local_copy_rate_Bps *= 2; }));
   CHECK(differs([](CostModel& m) { m.full_threads = 256; }));
@@ -132,6 +135,8 @@ TEST_CASE("canonical text tells models apart by every parameter", "[cost_models]
   CHECK(differs([](CostModel& m) { m.protocols[2].proxy_message_s = 1e-9; }));
   CHECK(differs([](CostModel& m) { m.protocols[2].proxy_inline_s = 1e-9; }));
   CHECK(differs([](CostModel& m) { m.protocols[0].proxy_copy_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.protocols[0].rendezvous_latency_s = 1e-9; }));
+  CHECK(differs([](CostModel& m) { m.copy_end_bytes = 1; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].proxy_rate_Bps = 1; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].slot_bytes = 1; }));
   CHECK(differs([](CostModel& m) { m.protocols[1].slots = 3; }));

@@ -47,7 +47,14 @@ TEST_CASE("a call has the interval of its set, fabric and reach", "[cost-models]
   CHECK(others.cells == 300);
   CHECK(others.basis.find("no held-out cells of set h100 on several nodes of fabric hgx-h100; 300 "
                           "of other sets: Alps, Polaris") != std::string::npos);
+  CHECK(interval_text(table, set, *fabric_named("hgx-h100", 1)) ==
+        "90 % of NCCL's measured times are expected at 0.90 to 1.35 x the simulated (40 held-out "
+        "cells of h100)");
+  CHECK(interval_text(table, set, *fabric_named("hgx-h100", 2)) ==
+        "90 % of NCCL's measured times are expected at 0.37 to 2.72 x the simulated (300 held-out "
+        "cells of other sets)");
   const TimeIntervals alone = table_of(own_row(digest, "one"));
+  CHECK(interval_text(alone, set, *fabric_named("hgx-h100", 2)).empty());
   const FoundInterval none = find_interval(alone, set, *fabric_named("hgx-h100", 2));
   CHECK_FALSE(none.interval);
   CHECK(none.basis == "no held-out cells of set h100 on several nodes of fabric hgx-h100");
@@ -76,6 +83,36 @@ TEST_CASE("sets without measured rows, with other values or of other GPUs have n
   unfitted.fitted_to.reset();
   CHECK(find_interval(table, unfitted, *fabric).basis ==
         "set mine does not state the rows it was fitted to");
+}
+
+TEST_CASE("sets of other libraries have no interval of NCCL's rows", "[cost-models][intervals]") {
+  const auto fabric = fabric_named("hgx-h100", 1);
+  const TimeIntervals table = table_of("coverage: 0.9\nintervals:\n" + kOthers);
+  CHECK(find_interval(table, shipped_parameter_set("h100"), *fabric).interval);
+  const FoundInterval mscclpp =
+      find_interval(table, shipped_parameter_set("h100-mscclpp"), *fabric);
+  CHECK_FALSE(mscclpp.interval);
+  CHECK(mscclpp.basis ==
+        "set h100-mscclpp describes MSCCL++; the rows behind intervals are of NCCL and RCCL");
+  // A row of the set itself counts, as with cells of other sets.
+  ParameterSet mine = shipped_parameter_set("h100");
+  mine.library = "mine";
+  const TimeIntervals own = table_of(own_row(values_digest(mine.model), "one"));
+  CHECK(find_interval(own, mine, *fabric).own);
+}
+
+TEST_CASE("sets that no measured times can test have no interval of other sets",
+          "[cost-models][intervals]") {
+  const TimeIntervals table = table_of("coverage: 0.9\nintervals:\n" + kOthers);
+  for (const char* const name :
+       {"mi50", "mi250x", "mi250x-slingshot", "a100-perlmutter", "a100-tcp", "a10g-tcp"}) {
+    CAPTURE(name);
+    const ParameterSet set = shipped_parameter_set(name);
+    const FoundInterval found = find_interval(table, set, *fabric_named("hgx-h100", 1));
+    CHECK_FALSE(found.interval);
+    CHECK(found.basis.find("has no measured times: " + set.unmeasured) != std::string::npos);
+  }
+  CHECK(shipped_parameter_set("mi300x").unmeasured.empty());
 }
 
 TEST_CASE("a table is written as it is read", "[cost-models][intervals]") {

@@ -214,13 +214,21 @@ TEST_CASE("chunks and slices are those of NCCL's buffers", "[cost_models][nccl-c
   // them. A chunk consists of lines of 1920 B.
   CHECK(chunk(nccl, C::AllReduce, A::Tree, Protocol::LL128, kMiB)[0] == 17280);
   CHECK(chunk(nccl, C::AllReduce, A::Tree, Protocol::LL128, kBig)[0] == 576000);
-  // With Tree Simple, only 2.8.4 makes chunks smaller.
-  const NcclDefault old = nccl_of("2.8.4", one);
-  CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, kMiB)[0] == 32 * kKiB);
-  // With depth 7, 256 MiB are 21 chunks of 512 KiB per channel, and 85 of 128 KiB.
-  CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, 256 * kMiB)[0] == 128 * kKiB);
-  CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, kBig)[0] == 512 * kKiB);
-  CHECK(chunk(nccl, C::AllReduce, A::Tree, Protocol::Simple, kMiB)[0] == 512 * kKiB);
+  // With Tree Simple, releases up to 2.19 make chunks smaller (src/enqueue.cc, "Optimize chunkSize
+  // / nSteps", which 2.20.3 no longer has).
+  for (const char* const version : {"2.8.4", "2.18.1", "2.18.6", "2.19.4"}) {
+    CAPTURE(version);
+    const NcclDefault old = nccl_of(version, one);
+    CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, kMiB)[0] == 32 * kKiB);
+    // With depth 7, 256 MiB are 21 chunks of 512 KiB per channel, and 85 of 128 KiB.
+    CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, 256 * kMiB)[0] == 128 * kKiB);
+    CHECK(chunk(old, C::AllReduce, A::Tree, Protocol::Simple, kBig)[0] == 512 * kKiB);
+  }
+  for (const char* const version : {"2.20.3", "2.21.5", "2.23.4", "2.28.9"}) {
+    CAPTURE(version);
+    const NcclDefault later = nccl_of(version, one);
+    CHECK(chunk(later, C::AllReduce, A::Tree, Protocol::Simple, kMiB)[0] == 512 * kKiB);
+  }
   // On Arm, buffers were smaller.
   NcclComm arm = one;
   arm.cpu = NcclCpu::Arm;

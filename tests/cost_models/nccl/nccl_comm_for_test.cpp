@@ -6,7 +6,10 @@
 
 #include "core/error.hpp"
 #include "cost_models/nccl/nccl_default.hpp"
+#include "cost_models/nccl/nccl_p2p.hpp"
+#include "cost_models/nccl/nccl_tree_pattern.hpp"
 #include "support/catch.hpp"
+#include "topology_models/fabric_without.hpp"
 #include "topology_models/machines/registry.hpp"
 
 using namespace cclgym;
@@ -38,6 +41,29 @@ Seen seen(const NcclComm& comm, A algorithm) {
 }
 
 }  // namespace
+
+TEST_CASE("without NCCL_CROSS_NIC, rings of superchips pass between their CPUs",
+          "[cost_models][nccl-comm-for]") {
+  // Every ordered pair of the four CPUs carries one ring at NCCL's 6 GB/s; trees follow.
+  FabricSpec spec{.name = "alps", .servers = 4};
+  spec.cross_nic = false;
+  const NcclVersion version = parse_nccl_version("2.23.4");
+  const NcclComm all = nccl_comm_for(*make_fabric(spec), version);
+  CHECK(seen(all, A::Ring) == Seen{12, 6, 6});
+  CHECK(seen(all, A::Tree) == Seen{12, 12, 6});
+  CHECK(all.channels == 24);
+  spec.gpus_per_server = 2;
+  CHECK(seen(nccl_comm_for(*make_fabric(spec), version), A::Ring) == Seen{2, 6, 6});
+  // The ring of a single GPU comes back to its NIC anyway, and one node has no crossing.
+  const auto channels = [&](int servers, int gpus, bool cross_nic) {
+    FabricSpec some{.name = "alps", .servers = servers, .gpus_per_server = gpus};
+    some.cross_nic = cross_nic;
+    return nccl_comm_for(*make_fabric(some), version).channels;
+  };
+  CHECK(channels(4, 1, false) == channels(4, 1, true));
+  CHECK(channels(1, 4, false) == channels(1, 4, true));
+  CHECK(channels(4, 4, false) != channels(4, 4, true));
+}
 
 TEST_CASE("rings, trees and channels of V100 and A100 servers", "[cost_models][nccl-comm-for]") {
   // Real NCCL has 12 channels on a DGX-1 and a DGX-2, 24 on 8 A100 with NVSwitch, 16 across nodes
@@ -94,6 +120,79 @@ TEST_CASE("Hopper servers: the graphs that NCCL dumps", "[cost_models][nccl-comm
   CHECK(alps.channels == 8);
   CHECK_FALSE(alps.graph(A::Nvls).has_value());
   CHECK(alps.cpu == NcclCpu::Arm);
+}
+
+TEST_CASE("NCCL's constants follow the CPU of the nodes, and LL128 the path to the NICs",
+          "[cost_models][nccl-comm-for]") {
+  CHECK(comm_of("ndv4", 2, "2.18").cpu == NcclCpu::Amd);
+  CHECK(comm_of("ndv2", 2, "2.18").cpu == NcclCpu::Intel);
+  CHECK(comm_of("abci-a", 2, "2.8.4").ll128);
+  CHECK(comm_of("abci-v", 1, "2.8.4").ll128);
+  CHECK_FALSE(comm_of("abci-v", 2, "2.8.4").ll128);
+  // A fabric without some of its links is still one of AMD's CPUs.
+  const auto whole = make_fabric({.name = "ndv4", .servers = 2});
+  CHECK(whole->bindable());
+  CHECK(whole->bound(NicBinding::SingleNic)->host().cpu == HostCpu::Amd);
+  const auto part = fabric_without(*whole, "server0/gpu0,server1/gpu0");
+  CHECK(nccl_comm_for(*part, parse_nccl_version("2.18")).cpu == NcclCpu::Amd);
+}
+
+TEST_CASE("a communicator of few GPUs a node crosses the network at the NICs near them",
+          "[cost_models][nccl-comm-for]") {
+  const auto comm_with = [](int gpus, int nodes) {
+    FabricSpec spec{.name = "hgx-h100", .servers = nodes, .gpus_per_server = gpus};
+    return nccl_comm_for(*make_fabric(spec), parse_nccl_version("2.29.2"));
+  };
+  // One NDR NIC a GPU: a channel of 48 GB/s each, split in two up to four of them, then doubled.
+  CHECK(seen(comm_with(1, 10), A::Ring) == Seen{2, 24, 24});
+  CHECK(seen(comm_with(1, 10), A::Tree) == Seen{2, 48, 24});
+  CHECK(comm_with(1, 10).channels == 4);
+  CHECK(seen(comm_with(4, 10), A::Ring) == Seen{8, 24, 24});
+  CHECK(seen(comm_with(4, 10), A::Tree) == Seen{8, 45, 24});
+  CHECK(comm_with(4, 10).channels == 16);
+  CHECK(seen(comm_with(8, 2), A::Ring) == Seen{8, 45, 45});
+  // Sends to a peer use as many channels as all peers leave: ten ranks in two rounds.
+  constexpr std::uint64_t kLarge = 1 << 30;
+  CHECK(nccl_p2p(parse_nccl_version("2.29.2"), comm_with(1, 10), kLarge).channels == 2);
+  CHECK(nccl_p2p(parse_nccl_version("2.29.2"), comm_with(1, 2), kLarge).channels == 4);
+  CHECK(nccl_p2p(parse_nccl_version("2.29.2"), comm_with(4, 10), kLarge).channels == 2);
+}
+
+TEST_CASE("the pattern of trees depends on the release, the GPU and its NICs",
+          "[cost_models][nccl-comm-for]") {
+  const auto pattern = [](const std::string& name, int nodes) {
+    FabricSpec spec;
+    spec.name = name;
+    spec.servers = nodes;
+    return tree_pattern(*make_fabric(spec));
+  };
+  CHECK(pattern("abci-v", 2) == TreePattern::Head);
+  CHECK(pattern("abci-v", 3) == TreePattern::Split);
+  CHECK(pattern("polaris", 2) == TreePattern::Balanced);
+  CHECK(pattern("ndv4", 8) == TreePattern::Balanced);
+  CHECK(pattern("alps", 8) == TreePattern::Head);
+  CHECK(pattern("hgx-h100", 2) == TreePattern::Head);
+  CHECK(pattern("hgx-h100", 1) == TreePattern::Balanced);
+  CHECK(pattern("frontier", 4) == TreePattern::Balanced);
+  // On two nodes, 2.8.4 has trees that enter and leave a node at one GPU.
+  CHECK(tree_pattern(*make_fabric({.name = "ndv4", .servers = 2}), {2, 8, 4}) == TreePattern::Head);
+  CHECK(tree_pattern(*make_fabric({.name = "ndv4", .servers = 2}), {2, 18, 3}) ==
+        TreePattern::Balanced);
+  CHECK(tree_pattern(*make_fabric({.name = "abci-v", .servers = 3}), {2, 18, 3}) ==
+        TreePattern::Balanced);
+  CHECK(child_places(TreePattern::Split) == std::array{1, 1});
+  // The orders of Polaris' trees are known where all GPUs of several nodes take part.
+  FabricSpec polaris{.name = "polaris", .servers = 2};
+  CHECK(tree_orders(*make_fabric(polaris)) ==
+        std::vector<std::vector<int>>{{1, 2, 3, 0}, {3, 2, 0, 1}});
+  polaris.gpus_per_server = 2;
+  CHECK(tree_orders(*make_fabric(polaris)).empty());
+  CHECK(tree_orders(*make_fabric({.name = "polaris"})).empty());
+  CHECK(tree_orders(*make_fabric({.name = "ndv4", .servers = 2})).empty());
+  // NCCL expects 0.85 of the bandwidth of trees in pattern TREE.
+  CHECK(comm_of("alps", 8, "2.23.4").plain_tree);
+  CHECK_FALSE(comm_of("polaris", 8, "2.21.5").plain_tree);
+  CHECK_FALSE(comm_of("alps", 1, "2.23.4").plain_tree);
 }
 
 TEST_CASE("LL128 over servers needs NICs behind the GPUs' PCIe switches",

@@ -91,11 +91,13 @@ TEST_CASE("without the rows, a set has seen none only if all its values say so",
 
 TEST_CASE("a set that is written reads back with its sources and rows",
           "[cost_models][parameter-set]") {
-  for (const char* name : {"h100-cluster00", "gh200", "openmpi-tcp"}) {
+  for (const char* name : {"h100-cluster00", "gh200", "openmpi-tcp", "mi50"}) {
     const ParameterSet set = shipped_parameter_set(name);
     const std::string text = to_yaml(set, "a comment");
     const ParameterSet again = read_parameter_set(parse_yaml(text, "set.yaml"));
     CHECK(again.model.canonical_text() == set.model.canonical_text());
+    CHECK(again.library == (set.model.name == "openmpi-tcp" ? "OpenMPI" : ""));
+    CHECK(again.unmeasured == set.unmeasured);
     REQUIRE(again.fitted_to);
     REQUIRE(again.fitted_to->size() == set.fitted_to->size());
     for (std::size_t i = 0; i < set.fitted_to->size(); ++i) {

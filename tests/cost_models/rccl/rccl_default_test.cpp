@@ -94,4 +94,30 @@ TEST_CASE("rccl: other GPUs are refused by name", "[cost-models][rccl]") {
   CHECK(refusal("ring", 1).find("set its gpu_model") != std::string::npos);
 }
 
+TEST_CASE("rccl: 2.21.5 has other constants for MI300X, and only there", "[cost-models][rccl]") {
+  CHECK(parse_rccl_release("2.21.5") == RcclRelease::Rccl2215);
+  CHECK_THROWS_AS(parse_rccl_release("2.22.3"), UserError);
+  const auto frontier = machine("frontier", 4);
+  CHECK(rccl_comm_for(*frontier, 0, RcclRelease::Rccl2215).model == rccl_comm_for(*frontier).model);
+  const auto mi300x = machine("mi300x", 2);
+  const RcclComm old = rccl_comm_for(*mi300x);
+  const RcclComm now = rccl_comm_for(*mi300x, 0, RcclRelease::Rccl2215);
+  CHECK(now.channels == old.channels);
+  CHECK(now.bus_GBps == old.bus_GBps);
+  // 16 MiB are 2^18 times 64 B. Four of the 30 steps of an AllReduce on two nodes cross the
+  // network.
+  const auto time_us = [](const RcclComm& comm, Protocol protocol) {
+    return 1e6 *
+           rccl_time_s(comm, NcclCollective::AllReduce, NcclAlgorithm::Ring, protocol, 16 * kOneMiB)
+               .value();
+  };
+  const double bandwidth = now.bus_GBps * 16.0 / 30;
+  CHECK(time_us(now, Protocol::LL) ==
+        Approx(12 + 26 * 2.0 + 4 * 9.5 + 16 * kOneMiB / (1e3 * bandwidth * .08 * .2)));
+  CHECK(time_us(now, Protocol::Simple) ==
+        Approx(17 + 26 * 6.0 + 4 * 320.0 + 16 * kOneMiB / (1e3 * bandwidth * .1)));
+  CHECK(time_us(old, Protocol::Simple) ==
+        Approx(17 + 26 * 6.0 + 4 * 19.8 + 16 * kOneMiB / (1e3 * bandwidth * .9)));
+}
+
 }  // namespace cclgym::test
