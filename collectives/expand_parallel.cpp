@@ -13,8 +13,8 @@ Program with_cut_chunks(const Program& program, int factor) {
   return result;
 }
 
-std::int32_t group_of_instance(const Operation& operation, int instances, int instance) {
-  return operation.group == kNoGroup ? kNoGroup : operation.group * instances + instance;
+std::int32_t group_of_instance(std::int32_t group, int instances, int instance) {
+  return group == kNoGroup ? kNoGroup : group * instances + instance;
 }
 
 Program expand_parallel(const Program& program) {
@@ -36,7 +36,8 @@ Program expand_parallel(const Program& program) {
     for (std::int32_t i = operation.first_instance; i < operation.parallel;
          i += operation.instance_step) {
       instance.channel = operation.channel + i;
-      instance.group = group_of_instance(operation, factor, i);
+      instance.group = group_of_instance(operation.group, factor, i);
+      instance.answers = group_of_instance(operation.answers, factor, i);
       instance.source.index = operation.source.index * factor + i * instance.count;
       instance.target.index = operation.target.index * factor + i * instance.count;
       result.operations.push_back(instance);

@@ -10,9 +10,8 @@ namespace cclgym {
 /// The program with every chunk cut into `factor` chunks, and without operations.
 [[nodiscard]] Program with_cut_chunks(const Program& program, int factor);
 
-/// Group of an operation's instance: each instance has its own groups.
-[[nodiscard]] std::int32_t group_of_instance(const Operation& operation, int instances,
-                                             int instance);
+/// Group of an operation's instance, for an operation of `group`: each instance has its own groups.
+[[nodiscard]] std::int32_t group_of_instance(std::int32_t group, int instances, int instance);
 
 /// Cuts every chunk so that all operations of parallel scopes divide evenly, and replaces each
 /// operation by its instances. Channels must be assigned; otherwise those of the result mean

@@ -62,6 +62,9 @@ struct Instruction {
   /// several ranks to one, added by the switches. The data sent, received and added is the same as
   /// without a group. Never fused.
   std::int32_t group = kNoGroup;
+  /// Group that adds the data which the messages of this group copy to its senders: the switches
+  /// send the sum back as soon as they have it, so that both groups are one transfer.
+  std::int32_t answers = kNoGroup;
 };
 
 /// Upper bound on the kernels of a program.

@@ -101,7 +101,7 @@ class Outliner {
       waits_.push_back(
           {dependency.thread_block, dependency.step, strides.empty() ? 0 : strides[i]});
     }
-    outline_.add_step(step.opcode, step.count, waits_, step.group);
+    outline_.add_step(step.opcode, step.count, waits_, step.group, step.answers);
   }
 
   ProgramOutline& outline_;
@@ -125,8 +125,9 @@ void ProgramOutline::begin_loop(std::int32_t times) {
 }
 
 void ProgramOutline::add_step(Opcode opcode, std::int32_t count,
-                              std::span<const OutlineWait> step_waits, std::int32_t group) {
-  steps.push_back({opcode, count, static_cast<std::uint32_t>(waits.size()), group});
+                              std::span<const OutlineWait> step_waits, std::int32_t group,
+                              std::int32_t answers) {
+  steps.push_back({opcode, count, static_cast<std::uint32_t>(waits.size()), group, answers});
   waits.insert(waits.end(), step_waits.begin(), step_waits.end());
   ++loops.back().body;
   blocks.back().steps += loops.back().times;
@@ -169,6 +170,11 @@ int ProgramOutline::kernels() const {
   int count = 1;
   for (const OutlineBlock& block : blocks) count = std::max(count, block.kernel + 1);
   return count;
+}
+
+std::int64_t ProgramOutline::launched_blocks() const {
+  return alike_channels *
+         (traits.runtime == Runtime::Nccl ? std::int64_t{channels} : most_resident_blocks());
 }
 
 std::int64_t ProgramOutline::most_resident_blocks() const {
@@ -216,7 +222,8 @@ ProgramOutline ProgramOutline::unrolled() const {
             for (const OutlineWait& wait : waits_of(s)) {
               moved.push_back({wait.thread_block, wait.step + i * wait.stride, 0});
             }
-            result.add_step(steps[s].opcode, steps[s].count, moved, steps[s].group);
+            result.add_step(steps[s].opcode, steps[s].count, moved, steps[s].group,
+                            steps[s].answers);
           }
         }
       }

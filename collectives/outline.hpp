@@ -27,7 +27,8 @@ struct OutlineStep {
   std::int32_t count = 1;  ///< chunks
   std::uint32_t first_wait =
       0;  ///< index into ProgramOutline::waits; those of the next step follow
-  std::int32_t group = kNoGroup;  ///< Instruction::group; steps of loops have none
+  std::int32_t group = kNoGroup;    ///< Instruction::group; steps of loops have none
+  std::int32_t answers = kNoGroup;  ///< Instruction::answers
 };
 
 /// `body` steps that a thread block runs `times` times.
@@ -68,7 +69,7 @@ class ProgramOutline {
   /// The following steps are the body of a loop; times = 1: straight-line code.
   void begin_loop(std::int32_t times);
   void add_step(Opcode opcode, std::int32_t count, std::span<const OutlineWait> step_waits = {},
-                std::int32_t group = kNoGroup);
+                std::int32_t group = kNoGroup, std::int32_t answers = kNoGroup);
   void finish();
 
   // --- reading ---
@@ -99,6 +100,9 @@ class ProgramOutline {
   [[nodiscard]] int kernels() const;                ///< launches per GPU, at least 1
   /// Maximum number of thread blocks of one GPU in one kernel, which must all be resident at once.
   [[nodiscard]] std::int64_t most_resident_blocks() const;
+  /// Thread blocks that are launched on such a GPU at once, those of alike channels included. NCCL
+  /// launches one block per channel, which divides its warps among the peers.
+  [[nodiscard]] std::int64_t launched_blocks() const;
   [[nodiscard]] std::int32_t longest_message() const;  ///< chunks, at least 1
   [[nodiscard]] bool has_loops() const;                ///< true if a loop runs more than once
   /// The same program without loops.
@@ -111,6 +115,8 @@ class ProgramOutline {
   /// Channels of the program that each channel here stands for: they make the same steps between
   /// the same ranks, and have equal parts of the data.
   std::int32_t alike_channels = 1;
+  /// The numbers that these channels have in the program differ by a multiple of this.
+  std::int32_t alike_period = 1;
   std::vector<OutlineBlock> blocks;  ///< with an end marker for the loops of the last block
   std::vector<OutlineLoop> loops;
   std::vector<OutlineStep> steps;  ///< with an end marker for the waits of the last step

@@ -61,6 +61,19 @@ ChunkRef ChunkRef::reduce_in_switch(std::span<const ChunkRef> others,
   return sum;
 }
 
+ChunkRef ChunkRef::all_reduce_in_switch(std::span<const ChunkRef> others,
+                                        OperationOptions options) const {
+  const ChunkRef sum = reduce_in_switch(others, options);
+  std::vector<int> ranks;
+  for (const ChunkRef& other : others) ranks.push_back(other.rank());
+  const ProgramBuilder::GroupScope group(*program_, rank(), std::move(ranks),
+                                         program_->groups_ - 1);
+  for (const ChunkRef& other : others) {
+    (void)sum.copy(other.rank(), other.buffer(), other.index(), options);
+  }
+  return sum;
+}
+
 ParallelScope::ParallelScope(ProgramBuilder& program, int instances, int first, int step)
     : program_(program), outer_(program.split_) {
   program_.split_.parallel *= instances;
@@ -150,7 +163,8 @@ Program ProgramBuilder::finish() {
   return program;
 }
 
-ProgramBuilder::GroupScope::GroupScope(ProgramBuilder& builder, int rank, std::vector<int> others)
+ProgramBuilder::GroupScope::GroupScope(ProgramBuilder& builder, int rank, std::vector<int> others,
+                                       std::int32_t answers)
     : program(builder) {
   others.push_back(rank);
   std::sort(others.begin(), others.end());
@@ -162,6 +176,7 @@ ProgramBuilder::GroupScope::GroupScope(ProgramBuilder& builder, int rank, std::v
     program.fail(nullptr, "a switch operation without other ranks; expected at least one");
   }
   program.group_ = program.groups_++;
+  program.answers_ = answers;
 }
 
 ChunkRef ProgramBuilder::add(Operation operation, const ChunkRef& source, const ChunkRef* target) {
@@ -177,6 +192,7 @@ ChunkRef ProgramBuilder::add(Operation operation, const ChunkRef& source, const 
   operation.instance_step = split_.instance_step;
   operation.kernel = kernel_;
   operation.group = group_;
+  operation.answers = answers_;
   require_fresh(source, operation);
   if (target != nullptr) {
     if (source.program_ != target->program_) {

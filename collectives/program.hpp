@@ -49,7 +49,8 @@ struct Operation {
   /// Operations of one group are carried out at once by the switches on their route
   /// (ChunkRef::multicast, ChunkRef::reduce_in_switch); kNoGroup: by GPUs.
   std::int32_t group = kNoGroup;
-  bool device = false;  ///< OperationOptions::device
+  std::int32_t answers = kNoGroup;  ///< Instruction::answers
+  bool device = false;              ///< OperationOptions::device
 
   [[nodiscard]] bool remote() const { return source.rank != target.rank; }
   /// True if both are split into the same parts.
@@ -123,6 +124,13 @@ class ChunkRef {
   /// SHARP), so that this rank receives only the sum. Throws UserError as reduce does, and if two
   /// references are on one rank.
   ChunkRef reduce_in_switch(std::span<const ChunkRef> others, OperationOptions options = {}) const;
+
+  /// Adds the chunks of all `others`, each on another rank, to these, and copies the sum to the
+  /// places of all `others`, in one transfer: the switches send the sum back as soon as they have
+  /// it (SHARP). Returns the new reference to this location. Throws UserError as reduce_in_switch
+  /// does.
+  ChunkRef all_reduce_in_switch(std::span<const ChunkRef> others,
+                                OperationOptions options = {}) const;
 
  private:
   friend class ProgramBuilder;
@@ -207,14 +215,16 @@ class ProgramBuilder {
   /// While it lives, operations between `rank` and `others`, which must be distinct, form one
   /// group.
   struct GroupScope {
-    GroupScope(ProgramBuilder& builder, int rank, std::vector<int> others);
+    GroupScope(ProgramBuilder& builder, int rank, std::vector<int> others,
+               std::int32_t answers = kNoGroup);
     GroupScope(const GroupScope&) = delete;
     GroupScope& operator=(const GroupScope&) = delete;
-    ~GroupScope() { program.group_ = kNoGroup; }
+    ~GroupScope() { program.group_ = program.answers_ = kNoGroup; }
     ProgramBuilder& program;
   };
 
-  std::int32_t group_ = kNoGroup;  ///< for the following operations
+  std::int32_t group_ = kNoGroup;    ///< for the following operations
+  std::int32_t answers_ = kNoGroup;  ///< for the following operations
   std::int32_t groups_ = 0;
   bool finished_ = false;
   Operation split_;          ///< the split of the following operations: product of the open scopes

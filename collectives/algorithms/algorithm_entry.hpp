@@ -21,7 +21,7 @@ enum class SwitchUse : std::uint8_t {
   None,
   Everywhere,  ///< between any two ranks
   InServers,   ///< between the ranks of each node
-  Network      ///< between nodes
+  Network      ///< between nodes, of which there must be several
 };
 
 /// The numbers of ranks that an algorithm runs on; never fewer than 2.
@@ -47,6 +47,15 @@ struct PairMemory {
   /// Bytes per ordered pair of ranks, channel and instance: half of the least peak that was
   /// measured (docs/performance.md, "Memory").
   double bytes = 0;
+};
+
+/// Channels of a program that differ in the ranks that they connect.
+struct DifferentChannels {
+  /// Number of them: a request for so many channels has each of them once, and each stands for an
+  /// equal number of the channels of the whole request.
+  int count = 1;
+  /// Channels that are alike have numbers, in the whole request, that differ by a multiple of this.
+  int period = 1;
 };
 
 struct AlgorithmEntry {
@@ -82,9 +91,8 @@ struct AlgorithmEntry {
   /// The outline of the compiled program, written without compiling it, so that programs of many
   /// ranks cost little; nullopt for requests that it cannot serve. May be empty.
   std::function<std::optional<ProgramOutline>(const AlgorithmRequest&)> outline{};
-  /// Number of channels that differ in the ranks that they connect; channel k is like channel k
-  /// modulo this number, except for its part of the data. Empty: all differ.
-  std::function<int(const AlgorithmRequest&)> different_channels{};
+  /// The channels that differ in more than their part of the data. Empty: all differ.
+  std::function<DifferentChannels(const AlgorithmRequest&)> different_channels{};
   /// True for requests whose program is a direct exchange (library/direct_exchange.hpp). May be
   /// empty.
   std::function<bool(const AlgorithmRequest&)> exchanges{};

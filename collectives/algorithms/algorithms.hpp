@@ -33,6 +33,12 @@ namespace cclgym::algorithms {
 [[nodiscard]] AlgorithmEntry pat_entry();
 [[nodiscard]] AlgorithmEntry nvls_entry();
 [[nodiscard]] AlgorithmEntry nvls_tree_entry();
+[[nodiscard]] AlgorithmEntry collnet_chain_entry();
+[[nodiscard]] AlgorithmEntry collnet_direct_entry();
+[[nodiscard]] AlgorithmEntry symmetric_ll_entry();
+[[nodiscard]] AlgorithmEntry symmetric_llmc_entry();
+[[nodiscard]] AlgorithmEntry symmetric_ldst_entry();
+[[nodiscard]] AlgorithmEntry symmetric_ldstmc_entry();
 
 // Algorithms of OpenMPI that NCCL does not have.
 [[nodiscard]] AlgorithmEntry linear_entry();

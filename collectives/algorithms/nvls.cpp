@@ -6,6 +6,11 @@
 // It runs in place with one chunk per rank and channel, size / (ranks * channels) bytes. The second
 // half has its own channels, because NCCL has separate warps for the two halves.
 //
+// Over several nodes, an AllReduce has a slice for each rank of a node: rank i of each node reads
+// the slice's sum over the node, the switches of the network add the slices of the ranks i and send
+// the sum back (SHARP), and rank i stores it to its node. AllGather and ReduceScatter over several
+// nodes cross the switches of nodes and network in one transfer.
+//
 // nvls-tree runs NVLS in each node; then rank i of each node reduces and broadcasts its slice along
 // a double binary tree over the ranks i of all nodes; then NVLS runs again (NCCL 2.18, NVLSTree).
 #include <array>
@@ -54,8 +59,44 @@ void tree_down(ProgramBuilder& p, const std::vector<TreeNeighbours>& tree, int n
   }
 }
 
+/// The ranks `head` of all nodes, without that of the first.
+std::vector<ChunkRef> heads_after_first(ProgramBuilder& p, const AlgorithmRequest& request,
+                                        int head, int index) {
+  std::vector<ChunkRef> heads;
+  for (int rank = request.ranks_per_server + head; rank < request.ranks;
+       rank += request.ranks_per_server) {
+    heads.push_back(p.chunk(rank, Buffer::Input, index));
+  }
+  return heads;
+}
+
+Program nvls_over_nodes(const AlgorithmRequest& request) {
+  const int size = request.ranks_per_server;
+  ProgramBuilder p("nvls", Contract::make(CollectiveKind::AllReduce, request.ranks,
+                                          size * request.channels, true));
+  for (int channel = 0; channel < request.channels; ++channel) {
+    for (int head = 0; head < size; ++head) {
+      const int index = head * request.channels + channel;
+      for (int first = 0; size > 1 && first < request.ranks; first += size) {
+        add_up(p, first + head, others(first, size, first + head), index, channel);
+      }
+      (void)p.chunk(head, Buffer::Input, index)
+          .all_reduce_in_switch(heads_after_first(p, request, head, index), {.channel = channel});
+      for (int first = 0; size > 1 && first < request.ranks; first += size) {
+        p.chunk(first + head, Buffer::Input, index)
+            .multicast(others(first, size, first + head), Buffer::Input, index,
+                       {.channel = request.channels + channel});
+      }
+    }
+  }
+  return p.finish();
+}
+
 Program nvls(const AlgorithmRequest& request) {
   const int n = request.ranks;
+  if (request.collective == CollectiveKind::AllReduce && n > request.ranks_per_server) {
+    return nvls_over_nodes(request);
+  }
   const bool reduces = request.collective != CollectiveKind::AllGather;
   const bool spreads = request.collective != CollectiveKind::ReduceScatter;
   const bool both = reduces && spreads;
@@ -109,8 +150,13 @@ Program nvls_tree(const AlgorithmRequest& request) {
   return p.finish();
 }
 
-// Blocks to and from each other rank, for both halves.
+// Blocks to and from each other rank, for both halves; over several nodes, of the node for both
+// halves, and of the first node's rank to and from all other nodes.
 std::int64_t nvls_blocks(const AlgorithmRequest& request) {
+  if (request.collective == CollectiveKind::AllReduce && request.ranks > request.ranks_per_server) {
+    const int nodes = request.ranks / request.ranks_per_server;
+    return request.channels * (4 * (request.ranks_per_server - 1) + 2 * (nodes - 1));
+  }
   const std::int64_t halves = request.collective == CollectiveKind::AllReduce ? 2 : 1;
   return request.channels * halves * 2 * (request.ranks - 1);
 }

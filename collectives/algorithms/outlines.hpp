@@ -15,4 +15,17 @@ namespace cclgym::algorithms {
 [[nodiscard]] std::optional<ProgramOutline> ring_outline(const AlgorithmRequest& request);
 [[nodiscard]] std::optional<ProgramOutline> hierarchical_outline(const AlgorithmRequest& request);
 
+/// Least divisor of `whole` such that all channels whose numbers differ by a multiple of it are
+/// alike; `whole` if there is none below. `alike(k, other)` compares two of the `channels`.
+template <typename Alike>
+int least_period(int channels, int whole, const Alike& alike) {
+  for (int period = 1; period < whole; ++period) {
+    if (whole % period != 0) continue;
+    int channel = period;
+    while (channel < channels && alike(channel, channel % period)) ++channel;
+    if (channel == channels) return period;
+  }
+  return whole;
+}
+
 }  // namespace cclgym::algorithms

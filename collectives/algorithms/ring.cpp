@@ -111,6 +111,17 @@ std::int64_t ring_blocks(const AlgorithmRequest& request) {
   return std::int64_t{request.channels} * (request.ranks == 2 && !forwards ? 2 : 1);
 }
 
+DifferentChannels different_channels(const AlgorithmRequest& request) {
+  if (request.rings.empty()) return {};
+  const auto ring_of = [&](int channel) -> const std::vector<int>& {
+    return request.rings[at(channel) % request.rings.size()];
+  };
+  const int period = least_period(request.channels, request.channels, [&](int one, int other) {
+    return ring_of(one) == ring_of(other);
+  });
+  return {.count = period, .period = period};
+}
+
 }  // namespace
 
 AlgorithmEntry ring_entry() {
@@ -124,9 +135,7 @@ AlgorithmEntry ring_entry() {
       .trace = ring,
       .thread_blocks = ring_blocks,
       .outline = ring_outline,
-      .different_channels = [](const AlgorithmRequest& request) {
-        return std::max(1, static_cast<int>(request.rings.size()));
-      }};
+      .different_channels = different_channels};
 }
 
 }  // namespace cclgym::algorithms

@@ -4,17 +4,18 @@
 // They run in place. In AllReduce, the first half of the channels carries tree 0 and the second
 // half tree 1 (a single channel has one tree); one chunk per channel is reduced to the tree's root
 // and copied down again. The vertices of the trees are nodes; the ranks of a node form a chain, in
-// the order of the channel's ring. Its head is connected to the parent and to the second child, and
-// the rank after it to the first child: NCCL's pattern BALANCED_TREE (src/init.cc and
-// src/graph/connect.cc of 2.8 to 2.21), which divides the messages over the network between two
-// GPUs. (NCCL's latency of a tree is 2 * ((ranks per node - 1) * alpha inside + log2(nodes) * alpha
-// across).) Without known nodes, each rank is a vertex. Broadcast and Reduce
+// the order of the channel's ring or in that of the request (tree_orders). Its head is connected to
+// the parent; the request's tree_children says whether the children are connected to the head or to
+// the rank after it. (NCCL's latency of a tree is 2 * ((ranks per node - 1) * alpha inside +
+// log2(nodes) * alpha across).) Without known nodes, each rank is a vertex. Broadcast and Reduce
 // use tree 0 over all ranks, renumbered so that its root is the call's root, with one chunk per
 // channel. Chunks are not cut further for pipelining: the runtime streams them in tiles.
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "collectives/algorithms/algorithms.hpp"
+#include "collectives/algorithms/outlines.hpp"
 #include "collectives/algorithms/rooted_tree.hpp"
 
 namespace cclgym::algorithms {
@@ -49,10 +50,20 @@ TreeNeighbours renumbered(TreeNeighbours tree, const Renumber& renumber) {
   return tree;
 }
 
-/// The ranks of each node in the order in which the channel's ring visits them.
+/// The ranks of each node in the order of the channel's chain, by default that of its ring.
 std::vector<std::vector<int>> chains(const AlgorithmRequest& request, int channel) {
   const int size = std::max(1, request.ranks_per_server);
   std::vector<std::vector<int>> servers(static_cast<std::size_t>(request.ranks / size));
+  if (!request.tree_orders.empty()) {
+    const auto& order =
+        request.tree_orders[static_cast<std::size_t>(channel) % request.tree_orders.size()];
+    for (std::size_t server = 0; server < servers.size(); ++server) {
+      for (const int place : order) {
+        servers[server].push_back(static_cast<int>(server) * size + place);
+      }
+    }
+    return servers;
+  }
   for (int place = 0; place < request.ranks; ++place) {
     const int rank = request.rings.empty()
                          ? place / size * size + (place + channel) % size
@@ -75,7 +86,8 @@ Parents double_tree_of_chains(const AlgorithmRequest& request, int tree, int cha
       const std::vector<int>& upper = servers[static_cast<std::size_t>(above)];
       const bool first_child =
           double_tree(tree, nodes, above).children[0] == static_cast<int>(server);
-      parent = first_child && upper.size() > 1 ? upper[1] : upper[0];
+      const auto place = static_cast<std::size_t>(request.tree_children[first_child ? 0 : 1]);
+      parent = upper[std::min(place, upper.size() - 1)];
     }
     for (const int rank : chain) {
       parents[static_cast<std::size_t>(rank)] = parent;
@@ -122,17 +134,36 @@ Program tree(const AlgorithmRequest& request) {
   return p.finish();
 }
 
+/// Channels of the same tree are alike if the ranks of each node form the same chain.
+DifferentChannels different_channels(const AlgorithmRequest& request) {
+  if (request.collective != CollectiveKind::AllReduce) return {};
+  if (request.channels % 2 == 1) return {request.channels, request.channels};
+  std::vector<std::vector<std::vector<int>>> by_channel;
+  for (int channel = 0; channel < request.channels; ++channel) {
+    by_channel.push_back(chains(request, channel));
+  }
+  const auto chain_of = [&](int channel) -> const auto& {
+    return by_channel[static_cast<std::size_t>(channel)];
+  };
+  const int period = least_period(request.channels, request.channels / 2, [&](int one, int other) {
+    return chain_of(one) == chain_of(other);
+  });
+  return {.count = 2 * period, .period = period};
+}
+
 std::int64_t tree_blocks(const AlgorithmRequest& request) {
   const int n = request.ranks;
   if (request.collective != CollectiveKind::AllReduce) {
     return std::int64_t{request.channels} * (n <= 3 ? 1 : 2);
   }
   // Each neighbour has a block up and a block down; a block of a chain sends on the data it
-  // received. Besides its chain, a rank has at most two neighbours in other nodes, because the head
-  // of the chain and the rank after it share the children.
+  // received. Besides its chain, a rank has at most two neighbours in other nodes, unless all
+  // neighbours of a node are at its head.
   const int inside = std::max(1, request.ranks_per_server);
   const std::int64_t across = double_tree_blocks(n / inside);
-  return request.channels * (inside > 1 ? std::min<std::int64_t>(across, 4) + 2 : across);
+  if (inside == 1) return request.channels * across;
+  const bool shared = request.tree_children != std::array{0, 0};
+  return request.channels * ((shared ? std::min<std::int64_t>(across, 4) : across) + 2);
 }
 
 }  // namespace
@@ -153,7 +184,8 @@ AlgorithmEntry tree_entry() {
       .in_nccl = true,
       .ranks_per_unknown_server = 1,
       .trace = tree,
-      .thread_blocks = tree_blocks};
+      .thread_blocks = tree_blocks,
+      .different_channels = different_channels};
 }
 
 }  // namespace cclgym::algorithms

@@ -17,7 +17,8 @@ InstructionNode send_node(const Operation& operation) {
           .source = slice(operation.source),
           .target = {},
           .count = operation.count,
-          .group = operation.group};
+          .group = operation.group,
+          .answers = operation.answers};
 }
 
 InstructionNode local_node(const Operation& operation) {
@@ -41,7 +42,8 @@ InstructionNode receive_node(const Operation& operation) {
           .source = reduce ? slice(operation.target) : BufferSlice{},
           .target = slice(operation.target),
           .count = operation.count,
-          .group = operation.group};
+          .group = operation.group,
+          .answers = operation.answers};
 }
 
 /// The receive of one operation fused with the send of another; `stored`: the result is kept.

@@ -26,6 +26,7 @@ struct InstructionNode {
   BufferSlice target;
   std::int32_t count = 1;
   std::int32_t group = kNoGroup;
+  std::int32_t answers = kNoGroup;
 
   [[nodiscard]] bool local() const { return send_peer == -1 && recv_peer == -1; }
 };

@@ -42,7 +42,8 @@ Program replicate(const Program& program, int instances, InstancePolicy policy) 
     for (int i = 0; i < instances; ++i) {
       Operation instance = operation;
       instance.channel += i * program.channels;
-      instance.group = group_of_instance(operation, instances, i);
+      instance.group = group_of_instance(operation.group, instances, i);
+      instance.answers = group_of_instance(operation.answers, instances, i);
       instance.source = moved(operation.source, operation.count, i);
       instance.target = moved(operation.target, operation.count, i);
       result.operations.push_back(instance);

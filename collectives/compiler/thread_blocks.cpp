@@ -320,8 +320,8 @@ ThreadBlockProgram Assignment::emit() {
       if (other != own) waits.push_back({other, step_of[at(edge.instruction)]});
     }
     reducer.add_step(own, step_of[i], waited_for[i], waits);
-    Instruction& instruction = steps.emplace_back(
-        Instruction{node.opcode, node.source, node.target, node.count, {}, node.group});
+    Instruction& instruction = steps.emplace_back(Instruction{
+        node.opcode, node.source, node.target, node.count, {}, node.group, node.answers});
     for (const WaitReducer::Wait& wait : waits) {
       instruction.dependencies.push_back({blocks_[at(wait.block)].id, wait.step});
     }

@@ -194,7 +194,7 @@ int thread_blocks_per_gpu(const AlgorithmEntry& algorithm, const AlgorithmReques
     if (algorithm.fixed()) return algorithm.program->most_resident_blocks();
     const AlgorithmRequest full = with_known_servers(algorithm, request);
     if (algorithm.thread_blocks) return algorithm.thread_blocks(full);
-    return compiled_resident_blocks(algorithm.trace(full), AlgorithmRequest{}.compile);
+    return compiled_resident_blocks(algorithm.trace(full), AlgorithmRequest{}.compile).count;
   };
   return static_cast<int>(std::min<std::int64_t>(count(), std::numeric_limits<int>::max()));
 }
@@ -218,15 +218,19 @@ std::optional<ProgramOutline> outline_algorithm(const AlgorithmEntry& algorithm,
 
 std::optional<ProgramOutline> outline_of_different_channels(const AlgorithmEntry& algorithm,
                                                             const AlgorithmRequest& request) {
-  const int different =
-      algorithm.different_channels ? algorithm.different_channels(request) : request.channels;
-  if (different >= request.channels || request.channels % different != 0) {
-    return outline_algorithm(algorithm, request);
+  const AlgorithmRequest full = checked(algorithm, request);
+  const DifferentChannels different = algorithm.different_channels
+                                          ? algorithm.different_channels(full)
+                                          : DifferentChannels{full.channels, full.channels};
+  if (different.count >= full.channels || full.channels % different.count != 0) {
+    return outline_algorithm(algorithm, full);
   }
-  AlgorithmRequest once = request;
-  once.channels = different;
+  AlgorithmRequest once = full;
+  once.channels = different.count;
   std::optional<ProgramOutline> outline = outline_algorithm(algorithm, once);
-  if (outline) outline->alike_channels = request.channels / different;
+  if (!outline) outline = outline_of(*build_algorithm(algorithm, once));
+  outline->alike_channels = full.channels / different.count;
+  outline->alike_period = different.period;
   return outline;
 }
 

@@ -108,8 +108,9 @@ void require_program_memory(const AlgorithmEntry& algorithm, const AlgorithmRequ
 /// build_algorithm does.
 [[nodiscard]] std::optional<ProgramOutline> outline_algorithm(const AlgorithmEntry& algorithm,
                                                               const AlgorithmRequest& request);
-/// The same with one channel for all that are alike (AlgorithmEntry::different_channels). Throws
-/// UserError as build_algorithm does.
+/// The same with one channel for all that are alike (AlgorithmEntry::different_channels). If some
+/// are, but the library cannot write the outline, the program with one channel of each kind is
+/// compiled and verified. Throws as build_algorithm does.
 [[nodiscard]] std::optional<ProgramOutline> outline_of_different_channels(
     const AlgorithmEntry& algorithm, const AlgorithmRequest& request);
 

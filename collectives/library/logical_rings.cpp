@@ -12,6 +12,7 @@
 
 #include "collectives/library/logical_rings.hpp"
 #include "core/index.hpp"
+#include "topology_models/metrics/nics.hpp"
 
 namespace cclgym {
 
@@ -297,11 +298,7 @@ class Gateways {
   }
   /// First node of the rank's route to the next node that sends into the network.
   [[nodiscard]] NodeId nic_of(int rank, int channel) const {
-    for (const LinkId id : fabric_.route(rank, each_ + rank, channel)) {
-      const Link& link = fabric_.links()[at(id)];
-      if (link.kind == LinkKind::Network) return link.source;
-    }
-    return fabric_.gpu(rank);
+    return nic_towards(fabric_, rank, each_ + rank, channel).value_or(fabric_.gpu(rank));
   }
 
   const Fabric& fabric_;
@@ -310,12 +307,39 @@ class Gateways {
   std::map<NodeId, int> of_nic_;  // the gateways
 };
 
-/// Rings through node after node. Inside a node, they follow the cycles of direct links between the
-/// GPUs. Without such cycles, there is one ring for each rank of a node; ring j visits the ranks j,
-/// j + 1, … j - 1. The place where a cycle is cut open decides by which NICs its ring crosses: each
-/// channel takes the cut whose crossing meets the smallest traffic of the channels before it, at
-/// the gateways of the NICs. Cycles that cannot be cut there are left out.
+/// The ring that passes through node after node in this way.
+std::vector<int> ring_of(const Passage& passage, int servers) {
+  const auto each = static_cast<int>(passage.order.size());
+  std::vector<int> ring;
+  for (int server = 0; server < servers; ++server) {
+    const bool back = passage.turning && server % 2 == 1;
+    for (int i = 0; i < each; ++i) {
+      ring.push_back(server * each + passage.order[at(back ? each - 1 - i : i)]);
+    }
+  }
+  return ring;
+}
+
+/// Rings that visit the GPUs of each node in the orders of the host (HostTraits::ring_orders).
+std::vector<std::vector<int>> rings_in_orders(const Fabric& fabric, int each) {
+  const Crossings crossings(fabric, each);
+  std::vector<std::vector<int>> rings;
+  for (const std::vector<int>& order : fabric.host().ring_orders) {
+    const int channel = static_cast<int>(rings.size());
+    rings.push_back(ring_of(crossings.passage(order, channel), fabric.servers()));
+  }
+  return rings;
+}
+
+/// Rings through node after node, in the orders that the host states. Otherwise, inside a node,
+/// they follow the cycles of direct links between the GPUs. Without such cycles, there is one ring
+/// for each rank of a node; ring j visits the ranks j, j + 1, … j - 1. The place where a cycle is
+/// cut open decides by which NICs its ring crosses: each channel takes the cut whose crossing meets
+/// the smallest traffic of the channels before it, at the gateways of the NICs. Cycles that cannot
+/// be cut there are left out.
 std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each) {
+  const auto& known = fabric.host().ring_orders;
+  if (!known.empty() && std::ssize(known[0]) == each) return rings_in_orders(fabric, each);
   const int servers = fabric.ranks() / each;
   std::vector<std::vector<int>> cycles;
   if (each <= kMostBacktrackingRanks) cycles = direct_cycles(DirectLinks(fabric, each), false);
@@ -351,14 +375,7 @@ std::vector<std::vector<int>> rings_over_servers(const Fabric& fabric, int each)
     crossings.add(*best, channel);
     gateways.take(best->order, channel);
     cut[at(best_place)] = true;
-    std::vector<int>& ring = rings.emplace_back();
-    for (int server = 0; server < servers; ++server) {
-      const std::vector<int>& order = best->order;
-      for (int i = 0; i < each; ++i) {
-        const bool back = best->turning && server % 2 == 1;
-        ring.push_back(server * each + order[at(back ? each - 1 - i : i)]);
-      }
-    }
+    rings.push_back(ring_of(*best, servers));
   }
   return rings;
 }

@@ -75,6 +75,7 @@ class ProgramHash {
     number(static_cast<int>(step.opcode), static_cast<int>(step.source.buffer), step.source.index,
            static_cast<int>(step.target.buffer), step.target.index, step.count, step.group,
            step.dependencies.size());
+    if (step.answers != kNoGroup) number(step.answers);
     for (const StepRef& wait : step.dependencies) number(wait.thread_block, wait.step);
   }
 

@@ -48,12 +48,24 @@ class FormCheck {
     int number = 0;  ///< step number
     std::set<int> sources{};
     std::set<int> targets{};
-    std::set<std::pair<int, int>> alike{};  ///< counts and kernels
+    std::set<std::tuple<int, int, int>> alike{};  ///< counts, kernels, and groups that are answered
     int messages = 0;
   };
+  [[nodiscard]] bool goes_back(const Group& group) const;
+
   std::set<std::tuple<int, int, int, int, bool>> ends_;  ///< rank, kernel, channel, peer, sends
   std::map<int, Group> groups_;
 };
+
+// True if the messages of a group go back to the ranks from which the group that they answer came.
+bool FormCheck::goes_back(const Group& group) const {
+  const auto [count, kernel, answers] = *group.alike.begin();
+  if (answers == kNoGroup) return true;
+  const auto asked = groups_.find(answers);
+  return asked != groups_.end() && asked->second.sources == group.targets &&
+         asked->second.targets == group.sources && group.sources.size() == 1 &&
+         asked->second.alike == std::set{std::tuple{count, kernel, int{kNoGroup}}};
+}
 
 // A group has one rank's messages to several others, or the messages of several ranks to one rank,
 // all with equal counts.
@@ -62,7 +74,16 @@ void FormCheck::check_groups() {
     const std::size_t ends = group.sources.size() + group.targets.size();
     const bool star = (group.sources.size() == 1 || group.targets.size() == 1) &&
                       ends == static_cast<std::size_t>(group.messages) + 1;
-    if (star && group.alike.size() == 1) continue;
+    if (star && group.alike.size() == 1) {
+      if (!goes_back(group)) {
+        report(
+            group.rank, group.id, group.number,
+            fmt::format("group {} does not send the sum of the group that it answers back to all "
+                        "ranks that sent to it",
+                        name));
+      }
+      continue;
+    }
     report(group.rank, group.id, group.number,
            fmt::format("group {} is neither one rank's messages to several others nor several "
                        "ranks' to one, with equal counts in one kernel",
@@ -166,7 +187,7 @@ void FormCheck::check_step(int rank, int id, int number) {
     Group& group = groups_.try_emplace(checked.group, Group{rank, id, number}).first->second;
     group.sources.insert(rank);
     group.targets.insert(of.send_peer);
-    group.alike.emplace(checked.count, of.kernel);
+    group.alike.emplace(checked.count, of.kernel, checked.answers);
     ++group.messages;
   }
   for (const StepRef& wait : checked.dependencies) {

@@ -191,6 +191,7 @@ TEST_CASE("loops are found, and unrolling them gives the program again", "[colle
           request.channels = 2;
           request.compile = way;
           CAPTURE(algorithm.name, to_string(collective), ranks, way.fuse, way.join_forwarding);
+          if (check_request(algorithm, request)) request.ranks_per_server = ranks;
           const auto program = build_algorithm(algorithm.name, request);
           const ProgramOutline folded = outline_of(*program);
           REQUIRE(text(folded) == text(outline_of(*program, false)));

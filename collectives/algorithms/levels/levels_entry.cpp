@@ -45,7 +45,8 @@ AlgorithmEntry levels_entry(std::string name, std::string description, const Lev
     return p.finish();
   };
   entry.different_channels = [plan](const AlgorithmRequest& request) {
-    return LevelLayout(plan, request).different_channels();
+    const int period = LevelLayout(plan, request).different_channels();
+    return DifferentChannels{.count = period, .period = period};
   };
   entry.outline = [plan, name](const AlgorithmRequest& request) {
     return levels_outline(plan, request, name);

@@ -311,7 +311,7 @@ TEST_CASE("levels: rings in nodes follow the request's rings", "[collectives][le
       for (const int channels : {1, 2, 3}) {
         auto request = levels_request(kind, 8, channels, 4);
         request.rings = {{1, 3, 2, 0, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}};
-        CHECK(entry.different_channels(request) == 2);
+        CHECK(entry.different_channels(request).count == 2);
         const Program program = expand_parallel(trace_algorithm(entry, request));
         REQUIRE(verify(program).ok);
         std::set<int> used;
@@ -333,7 +333,7 @@ TEST_CASE("levels: rings that differ only in where they cross nodes are one in a
   const AlgorithmEntry entry = spelled("hierarchical:4x2:ring");
   auto request = levels_request(Kind::AllGather, 8, 2, 4);
   request.rings = {{0, 1, 3, 2, 4, 5, 7, 6}, {3, 2, 0, 1, 7, 6, 4, 5}};
-  CHECK(entry.different_channels(request) == 1);
+  CHECK(entry.different_channels(request).count == 1);
   for (const Operation& operation : trace_algorithm(entry, request).operations) {
     CHECK(operation.instance_step == 1);
   }

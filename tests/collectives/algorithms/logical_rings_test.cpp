@@ -1,10 +1,12 @@
 #include "collectives/library/logical_rings.hpp"
 
+#include <fmt/format.h>
 #include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "collectives/library/algorithm_library.hpp"
 #include "support/catch.hpp"
@@ -22,6 +24,42 @@ struct Edge {
   int b;
   int units;
 };
+
+// Nodes of four GPUs with direct links between all of them, of which two share a NIC each.
+std::shared_ptr<const Fabric> nodes_of_two_nics(int servers) {
+  FabricBuilder builder("test");
+  const NodeId hub =
+      builder.add_node({.name = "hub", .kind = NodeKind::NetworkSwitch, .server = -1});
+  const auto join = [&](NodeId a, NodeId b, LinkKind kind, double bandwidth_Bps, int units) {
+    builder.add_duplex_link({.source = a,
+                             .target = b,
+                             .kind = kind,
+                             .latency_s = 1e-6,
+                             .unit_bandwidth_Bps = bandwidth_Bps,
+                             .multiplicity = units});
+  };
+  for (int server = 0; server < servers; ++server) {
+    const auto add = [&](const char* name, int number, NodeKind kind) {
+      return builder.add_node(
+          {.name = fmt::format("s{}/{}{}", server, name, number), .kind = kind, .server = server});
+    };
+    std::vector<NodeId> gpus;
+    for (int gpu = 0; gpu < 4; ++gpu) {
+      gpus.push_back(add("gpu", gpu, NodeKind::Gpu));
+      for (int other = 0; other < gpu; ++other) {
+        join(gpus[static_cast<std::size_t>(other)], gpus.back(), LinkKind::NvLink, 25e9, 4);
+      }
+    }
+    for (int nic = 0; nic < 2; ++nic) {
+      const NodeId node = add("nic", nic, NodeKind::Nic);
+      join(node, hub, LinkKind::Network, 25e9, 1);
+      for (const int gpu : {2 * nic, 2 * nic + 1}) {
+        join(gpus[static_cast<std::size_t>(gpu)], node, LinkKind::Pcie, 24e9, 1);
+      }
+    }
+  }
+  return builder.build();
+}
 
 std::shared_ptr<const Fabric> fabric_of(int gpus, const std::vector<Edge>& edges,
                                         bool both_ways = true) {
@@ -122,13 +160,10 @@ TEST_CASE("logical rings: over nodes of linked GPUs, as many rings as NICs keep 
 
 TEST_CASE("logical rings: all rings cross the network at the same GPU of a NIC",
           "[collectives][logical-rings]") {
-  // A Polaris node has 6 cycles of its 4 GPUs. Those that cannot be cut between the gateways of its
-  // two NICs are left out, because their proxies would share the messages otherwise.
+  // A node has 6 cycles of its 4 GPUs. Those that cannot be cut between the gateways of its two
+  // NICs are left out, because their proxies would share the messages otherwise.
   for (const int servers : {5, 8}) {
-    FabricSpec spec;
-    spec.name = "polaris";
-    spec.servers = servers;
-    const Rings rings = logical_rings(*make_fabric(spec));
+    const Rings rings = logical_rings(*nodes_of_two_nics(servers));
     REQUIRE(rings.size() >= 2);
     std::set<int> gateways;
     for (const std::vector<int>& ring : rings) {
@@ -140,6 +175,18 @@ TEST_CASE("logical rings: all rings cross the network at the same GPU of a NIC",
     CHECK(std::set<int>{*gateways.begin() / 2, *gateways.rbegin() / 2} == std::set<int>{0, 1});
     CHECK(rings[0][0] != rings[1][0]);
   }
+}
+
+TEST_CASE("logical rings: the orders of NCCL's search, where they are known",
+          "[collectives][logical-rings]") {
+  FabricSpec spec{.name = "polaris", .servers = 3};
+  // Every other node is passed through backwards, because NICs of equal ranks share a switch.
+  CHECK(logical_rings(*make_fabric(spec)) ==
+        Rings{{1, 0, 2, 3, 7, 6, 4, 5, 9, 8, 10, 11}, {3, 2, 0, 1, 5, 4, 6, 7, 11, 10, 8, 9}});
+  // With other GPUs, or on one node, they are not.
+  spec.gpus_per_server = 3;
+  for (const std::vector<int>& ring : logical_rings(*make_fabric(spec))) CHECK(ring.size() == 9);
+  CHECK(logical_rings(*make_fabric({.name = "polaris"})).size() == 12);
 }
 
 TEST_CASE("logical rings: on rails, every other node is crossed backwards",

@@ -1,8 +1,10 @@
 // Tests of copies and sums by switches: groups of messages in the DSL, the IR and the verifier.
 #include <algorithm>
 #include <array>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "collectives/compiler/compile.hpp"
 #include "collectives/verifier/deadlock.hpp"
@@ -130,6 +132,73 @@ TEST_CASE("groups: the verifier refuses groups that no switch can carry out",
   }
 }
 
+TEST_CASE("groups: switches send a sum back to all that sent to it",
+          "[collectives][switch-groups]") {
+  ProgramBuilder p("sharp", Contract::make(CollectiveKind::AllReduce, 3, 1, true));
+  const std::array others{p.chunk(0, Buffer::Input, 0), p.chunk(2, Buffer::Input, 0)};
+  const ChunkRef sum = p.chunk(1, Buffer::Input, 0).all_reduce_in_switch(others, {.channel = 0});
+  CHECK(sum.rank() == 1);
+  const ThreadBlockProgram right = compile(p.finish());
+  CHECK(verify(right, {.slots = 1}).ok);
+  CHECK(execute(right).ok);
+  for (const GpuProgram& gpu : right.gpus) {
+    for (const ThreadBlock& block : gpu.thread_blocks) {
+      for (const Instruction& step : block.steps) {
+        CHECK(step.answers == (step.group == 1 ? 0 : kNoGroup));
+      }
+    }
+  }
+  const auto refused = [&](int number, std::int32_t answers) {
+    ThreadBlockProgram program = right;
+    grouped_send(program, number).answers = answers;
+    return verify(program).to_string();
+  };
+  // Sends 1 and 2 are those of rank 1, the answer: one of them answers no group, or both answer a
+  // group that does not exist or themselves.
+  CHECK(refused(1, kNoGroup).find("is neither one rank's messages") != std::string::npos);
+  for (const std::int32_t wrong : {1, 7}) {
+    ThreadBlockProgram program = right;
+    grouped_send(program, 1).answers = grouped_send(program, 2).answers = wrong;
+    CHECK(verify(program).to_string().find("does not send the sum of the group that it answers") !=
+          std::string::npos);
+  }
+  // Each of two instances has its own groups.
+  ProgramBuilder two("sharp", Contract::make(CollectiveKind::AllReduce, 2, 1, true));
+  const std::array other{two.chunk(1, Buffer::Input, 0)};
+  (void)two.chunk(0, Buffer::Input, 0).all_reduce_in_switch(other, {.channel = 0});
+  const ThreadBlockProgram twice = compile(two.finish(), {.instances = 2});
+  CHECK(verify(twice).ok);
+  std::set<std::pair<std::int32_t, std::int32_t>> answers;
+  for (const ThreadBlock& block : twice.gpus[0].thread_blocks) {
+    for (const Instruction& step : block.steps) {
+      if (sends(step.opcode)) answers.emplace(step.group, step.answers);
+    }
+  }
+  CHECK(answers == std::set<std::pair<std::int32_t, std::int32_t>>{{2, 0}, {3, 1}});
+}
+
+TEST_CASE("groups: heads of CollNet's chains follow the rings", "[collectives][switch-groups]") {
+  AlgorithmRequest request;
+  request.ranks = 6;
+  request.ranks_per_server = 3;
+  request.channels = 2;
+  request.rings = {{1, 0, 2, 4, 3, 5}, {2, 1, 0, 5, 4, 3}};
+  const auto program = build_algorithm("collnet-chain", request);
+  std::set<std::pair<int, int>> heads;  // ranks that send into a group, with their channel
+  for (int rank = 0; rank < 6; ++rank) {
+    for (const ThreadBlock& block : program->gpus[static_cast<std::size_t>(rank)].thread_blocks) {
+      for (const Instruction& step : block.steps) {
+        if (step.group != kNoGroup && sends(step.opcode)) heads.emplace(rank, block.channel);
+      }
+    }
+  }
+  CHECK(heads == std::set<std::pair<int, int>>{{1, 0}, {4, 0}, {2, 1}, {5, 1}});
+  request.rings = {};
+  request.ranks_per_server = 6;
+  CHECK_THROWS_WITH(build_algorithm("collnet-chain", request),
+                    "collnet-chain: all ranks are on one node; CollNet needs at least two");
+}
+
 TEST_CASE("groups: NVLS has two transfers per slice, NVLSTree two per slice and node",
           "[collectives][switch-groups]") {
   const auto groups_of = [](const char* name, int ranks, int servers) {
@@ -147,6 +216,11 @@ TEST_CASE("groups: NVLS has two transfers per slice, NVLSTree two per slice and 
     return most + 1;
   };
   CHECK(groups_of("nvls", 8, 1) == 2 * 8 * 2);
+  // Over three nodes, four slices per channel have a transfer up and one down in each node, and a
+  // sum in the network, which is two groups.
+  CHECK(groups_of("nvls", 12, 3) == 2 * 4 * (2 * 3 + 2));
+  CHECK(groups_of("collnet-direct", 12, 3) == 2 * 4 * 2);
+  CHECK(groups_of("collnet-chain", 12, 3) == 2 * 2);
   CHECK(groups_of("nvls-tree", 12, 3) == 2 * 4 * 3 * 2);
   CHECK(groups_of("nvls-tree", 3, 3) == 0);  // with one GPU per node, only the trees remain
 }
