@@ -48,7 +48,8 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
       }
       continue;
     }
-    if (origin.role == NodeRole::Arrival) continue;  // an arrival is recorded with its flow
+    // Arrivals and what streams add are recorded with their flows.
+    if (origin.role != NodeRole::Step) continue;
     const bool arrives =
         origin.peer_rank >= 0 && id + 1 < record.graph->size() &&
         record.lowered.origins[static_cast<std::size_t>(id) + 1].role == NodeRole::Arrival;
@@ -92,48 +93,160 @@ std::vector<StepTime> step_times(const SimulationRecord& record) {
   return steps;
 }
 
-std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
-  const TransferGraph& graph = *record.graph;
-  std::vector<LinkUse> uses(graph.link_capacities_Bps().size());
-  // Messages in the order in which their first bytes move.
-  std::vector<Firing> messages;
-  messages.reserve(static_cast<std::size_t>(graph.flow_firings()));
-  for (TransferId id = 0; id < graph.size(); ++id) {
-    if (graph.route_of(id) < 0) continue;
-    for (std::int32_t tile = 0; tile < graph.repeat(id); ++tile) messages.push_back({id, tile});
+namespace {
+
+// Adds up the use of links by the firings of a record.
+class LinkUses {
+ public:
+  LinkUses(const SimulationRecord& record, bool intervals)
+      : record_(record),
+        graph_(*record.graph),
+        intervals_(intervals),
+        uses_(graph_.link_capacities_Bps().size()),
+        covered_to_s_(uses_.size(), 0) {}
+
+  std::vector<LinkUse> run() {
+    if (record_.summary) {
+      each_crossing([&](TransferId node, std::int32_t link, std::int32_t load) {
+        use(link).bytes += all_bytes(node) * load;
+      });
+      for (std::size_t link = 0; link < uses_.size(); ++link) {
+        uses_[link].busy_s = record_.summary->busy_s[link];
+      }
+      return std::move(uses_);
+    }
+    bool detours = false;
+    for (TransferId id = 0; id < graph_.size(); ++id) {
+      if (graph_.route_of(id) >= 0) detours = detours || takes_detours(id);
+    }
+    detours ? add_by_date() : add_by_link();
+    return std::move(uses_);
   }
-  const auto first_byte_s = [&](const Firing& message) {
-    return record.start_s[record.firing(message.node, message.tile)] +
-           graph.latency_s(message.node);
+
+ private:
+  struct Message {
+    double start_s;
+    TransferId node;
+    std::int32_t tile;
   };
-  std::sort(messages.begin(), messages.end(), [&](const Firing& a, const Firing& b) {
-    const double a_s = first_byte_s(a);
-    const double b_s = first_byte_s(b);
-    return a_s != b_s ? a_s < b_s : a.node < b.node;
-  });
-  std::vector<double> covered_to_s(uses.size(), 0);
-  std::vector<std::int32_t> links;
-  for (const auto& [flow, tile] : messages) {
-    const std::size_t firing = record.firing(flow, tile);
-    const LinkInterval interval{flow, tile, first_byte_s({flow, tile}), record.end_s[firing]};
-    const std::int32_t route = graph.route_of(flow);
-    const bool chose = !record.way.empty() && graph.choice(route).ways >= 0;
-    graph.links_on_way(route, chose ? record.way[firing] : 0, links);
-    // Tiles that were not simulated move as many bytes as those that were.
-    const double bytes = graph.bytes(flow) * record.lowered.graph->repeat(flow);
-    const std::span<const std::int32_t> loads = graph.route_loads(route);
-    for (std::size_t i = 0; i < links.size(); ++i) {
-      const auto id = static_cast<std::size_t>(links[i]);
-      LinkUse& use = uses[id];
-      const double all_bytes = loads.empty() ? bytes : bytes * loads[i];
-      if (chose || tile == 0) use.bytes += chose ? bytes / graph.repeat(flow) : all_bytes;
-      double& to_s = covered_to_s[id];
-      const double from_s = std::max(to_s, interval.start_s);
-      if (interval.end_s > from_s) use.busy_s += interval.end_s - from_s;
-      to_s = std::max(to_s, interval.end_s);
-      if (intervals) use.intervals.push_back(interval);
+
+  [[nodiscard]] bool chooses(std::int32_t route) const {
+    return !record_.way.empty() && graph_.choice(route).ways >= 0;
+  }
+  [[nodiscard]] bool takes_detours(TransferId node) const {
+    if (!chooses(graph_.route_of(node))) return false;
+    const std::uint16_t* way = record_.way.data() + record_.firing(node, 0);
+    return std::any_of(way, way + graph_.repeat(node), [](std::uint16_t each) { return each > 0; });
+  }
+  // Adds all messages in the order in which their first bytes move.
+  void add_by_date() {
+    std::vector<Message> messages;
+    for (TransferId id = 0; id < graph_.size(); ++id) {
+      if (graph_.route_of(id) >= 0) append(id, messages);
+    }
+    std::ranges::sort(messages, earlier);
+    std::vector<std::int32_t> links;
+    for (const Message& message : messages) {
+      const std::int32_t route = graph_.route_of(message.node);
+      const bool chose = chooses(route);
+      const std::size_t firing = record_.firing(message.node, message.tile);
+      graph_.links_on_way(route, chose ? record_.way[firing] : 0, links);
+      for (const std::int32_t link : links) {
+        if (chose) use(link).bytes += graph_.bytes(message.node) * share_of_tiles(message.node);
+        if (!chose && message.tile == 0) use(link).bytes += all_bytes(message.node);
+        cover(link, message);
+      }
     }
   }
+
+  // Adds the messages of each link by themselves: without detours, all firings of a node cross the
+  // same links, and they follow each other.
+  void add_by_link() {
+    std::vector<std::size_t> begin(uses_.size() + 1, 0);
+    each_crossing([&](TransferId, std::int32_t link, std::int32_t) {
+      ++begin[static_cast<std::size_t>(link) + 1];
+    });
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<TransferId> nodes(begin.back());
+    std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+    each_crossing([&](TransferId node, std::int32_t link, std::int32_t load) {
+      nodes[next[static_cast<std::size_t>(link)]++] = node;
+      use(link).bytes += all_bytes(node) * load;
+    });
+    std::vector<Message> messages;
+    for (std::size_t link = 0; link < uses_.size(); ++link) {
+      const std::span<const TransferId> on_link(nodes.data() + begin[link],
+                                                begin[link + 1] - begin[link]);
+      messages.clear();
+      for (const TransferId node : on_link) {
+        const auto middle = static_cast<std::ptrdiff_t>(messages.size());
+        append(node, messages);
+        if (on_link.size() <= kMerged) {
+          std::inplace_merge(messages.begin(), messages.begin() + middle, messages.end(), earlier);
+        }
+      }
+      if (on_link.size() > kMerged) std::ranges::sort(messages, earlier);
+      for (const Message& message : messages) cover(static_cast<std::int32_t>(link), message);
+    }
+  }
+
+  // Calls visit(node, link, load) for each link on the route of each node.
+  template <class Visit>
+  void each_crossing(Visit&& visit) const {
+    for (TransferId id = 0; id < graph_.size(); ++id) {
+      const std::int32_t route = graph_.route_of(id);
+      if (route < 0) continue;
+      const auto links = graph_.route_links(route);
+      const auto loads = graph_.route_loads(route);
+      for (std::size_t i = 0; i < links.size(); ++i) {
+        visit(id, links[i], loads.empty() ? 1 : loads[i]);
+      }
+    }
+  }
+
+  static bool earlier(const Message& a, const Message& b) {
+    return a.start_s != b.start_s ? a.start_s < b.start_s : a.node < b.node;
+  }
+
+  void append(TransferId node, std::vector<Message>& messages) const {
+    for (std::int32_t tile = 0; tile < graph_.repeat(node); ++tile) {
+      messages.push_back(
+          {record_.start_s[record_.firing(node, tile)] + graph_.latency_s(node), node, tile});
+    }
+  }
+
+  // Tiles that were not simulated move as many bytes as those that were.
+  [[nodiscard]] double share_of_tiles(TransferId node) const {
+    return static_cast<double>(record_.lowered.graph->repeat(node)) / graph_.repeat(node);
+  }
+  [[nodiscard]] double all_bytes(TransferId node) const {
+    return graph_.bytes(node) * record_.lowered.graph->repeat(node);
+  }
+  [[nodiscard]] LinkUse& use(std::int32_t link) { return uses_[static_cast<std::size_t>(link)]; }
+
+  void cover(std::int32_t link, const Message& message) {
+    const LinkInterval interval{message.node, message.tile, message.start_s,
+                                record_.end_s[record_.firing(message.node, message.tile)]};
+    double& to_s = covered_to_s_[static_cast<std::size_t>(link)];
+    const double from_s = std::max(to_s, interval.start_s);
+    if (interval.end_s > from_s) use(link).busy_s += interval.end_s - from_s;
+    to_s = std::max(to_s, interval.end_s);
+    if (intervals_) use(link).intervals.push_back(interval);
+  }
+
+  const SimulationRecord& record_;
+  const TransferGraph& graph_;
+  bool intervals_;
+  std::vector<LinkUse> uses_;
+  std::vector<double> covered_to_s_;
+  static constexpr std::size_t kMerged = 8;  // nodes on a link whose firings are merged
+};
+
+}  // namespace
+
+std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals) {
+  const TransferGraph& graph = *record.graph;
+  std::vector<LinkUse> uses = LinkUses(record, intervals).run();
   std::vector<double> capacities_Bps(graph.link_capacities_Bps().begin(),
                                      graph.link_capacities_Bps().end());
   if (record.lowered.classes) {
@@ -182,7 +295,24 @@ std::string link_name(const Fabric& fabric, std::size_t link) {
   return name(l.source) + " -> " + name(l.target);
 }
 
+std::vector<DatedFiring> dated_critical_path(const SimulationRecord& record) {
+  if (record.summary) return record.summary->path;
+  std::vector<DatedFiring> path;
+  for (const Firing& firing : critical_path(record)) {
+    const std::size_t number = record.firing(firing.node, firing.tile);
+    path.push_back({firing.node, firing.tile, record.start_s[number], record.end_s[number]});
+  }
+  return path;
+}
+
 std::vector<Firing> critical_path(const SimulationRecord& record) {
+  std::vector<Firing> path;
+  if (record.summary) {
+    for (const DatedFiring& firing : record.summary->path) {
+      path.push_back({firing.node, firing.tile});
+    }
+    return path;
+  }
   const TransferGraph& graph = *record.graph;
   const auto n = static_cast<std::size_t>(graph.size());
   struct Source {
@@ -205,7 +335,6 @@ std::vector<Firing> critical_path(const SimulationRecord& record) {
     }
   }
 
-  std::vector<Firing> path;
   if (n == 0) return path;
   const auto last = static_cast<std::size_t>(
       std::max_element(record.end_s.begin(), record.end_s.end()) - record.end_s.begin());

@@ -56,7 +56,8 @@ struct LinkUse {
 };
 /// Use of each link of the fabric; with `intervals`, also every message on every link. In a record
 /// of classes, the use of a link is that of its class, and each message is there once, whatever the
-/// number of its class on the link; links that no message crosses have no capacity.
+/// number of its class on the link; links that no message crosses have no capacity. The intervals
+/// need a record with dates.
 [[nodiscard]] std::vector<LinkUse> link_use(const SimulationRecord& record, bool intervals = true);
 
 /// Indices of the links that moved any bytes, sorted by LinkUse::share, descending; ties go to the
@@ -75,5 +76,7 @@ struct Firing {
 /// each starts at the date at which the previous one is done. In a record of classes, the firings
 /// are those of classes: a node need not be a neighbour of the next one's first node.
 [[nodiscard]] std::vector<Firing> critical_path(const SimulationRecord& record);
+/// The same with dates.
+[[nodiscard]] std::vector<DatedFiring> dated_critical_path(const SimulationRecord& record);
 
 }  // namespace cclgym

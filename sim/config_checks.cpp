@@ -6,6 +6,7 @@
 #include "collectives/compiler/resident_blocks.hpp"
 #include "collectives/library/logical_rings.hpp"
 #include "collectives/library/program_entry.hpp"
+#include "cost_models/nccl/nccl_tree_pattern.hpp"
 #include "sim/simulator.hpp"
 
 namespace cclgym {
@@ -14,10 +15,7 @@ bool limits_blocks(const CostModel& model) { return !model.hockney && model.max_
 
 void require_resident(const ProgramOutline& program, const CostModel& model, int threads) {
   if (!limits_blocks(model)) return;
-  // NCCL runs one block per channel, which divides its warps among the peers.
-  const std::int64_t blocks =
-      program.alike_channels *
-      (program.traits.runtime == Runtime::Nccl ? program.channels : program.most_resident_blocks());
+  const std::int64_t blocks = program.launched_blocks();
   const int limit = model.resident_thread_blocks(threads);
   if (blocks <= limit) return;
   throw UserError(fmt::format(
@@ -33,7 +31,9 @@ AlgorithmRequest request_of(const AlgorithmEntry& algorithm, const Call& call, c
                            .channels = config.channels,
                            .root = call.root,
                            .rings = rings,
-                           .ranks_per_server = fabric.ranks_per_server().value_or(0)};
+                           .ranks_per_server = fabric.ranks_per_server().value_or(0),
+                           .tree_children = child_places(tree_pattern(fabric)),
+                           .tree_orders = tree_orders(fabric)};
   // The simulation covers the program that would be deployed. Under model "hockney" a sender is
   // busy until its message has arrived, so that a fused step would end too late for steps that wait
   // only for its receive.
@@ -77,6 +77,10 @@ std::string check_config(const AlgorithmLibrary& library, const Call& call, cons
 
 std::string check_switches(const AlgorithmEntry& algorithm, const Fabric& fabric) {
   if (algorithm.switches == SwitchUse::None) return {};
+  if (algorithm.switches == SwitchUse::Network && fabric.servers() < 2) {
+    return fmt::format("{} needs switches between nodes, and fabric '{}' has one node",
+                       algorithm.name, fabric.name());
+  }
   const bool inside = algorithm.switches != SwitchUse::Network &&
                       fabric.ranks_per_server().value_or(fabric.ranks()) > 1;
   const bool between = algorithm.switches != SwitchUse::InServers && fabric.servers() > 1;
@@ -130,12 +134,14 @@ std::string check_resident(const AlgorithmLibrary& library, const Call& call, co
   std::int64_t needed = exact ? joined : (joined + 1) / 2;
   const bool at_least = !exact && needed > limit;
   if (!at_least && !exact) {
-    if (!known.compiled) {
+    const bool same = known.instances == config.instances;
+    if (!known.compiled || !(same || known.compiled->by_instance)) {
       request.rings = logical_rings(fabric);
       known.compiled =
           compiled_resident_blocks(trace_algorithm(algorithm, request), request.compile);
+      known.instances = config.instances;
     }
-    needed = *known.compiled;
+    needed = known.compiled->count * config.instances / known.instances;
     if (needed <= limit) return {};
   }
   return fmt::format(

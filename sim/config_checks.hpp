@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/compiler/resident_blocks.hpp"
 #include "collectives/library/algorithm_library.hpp"
 #include "cost_models/cost_model.hpp"
 #include "sim/call/call.hpp"
@@ -28,12 +29,14 @@ void require_resident(const ProgramOutline& program, const CostModel& model, int
 
 /// Thread blocks of a program on a GPU, which take long to count.
 struct KnownBlocks {
-  std::optional<std::int64_t> joined{};    ///< result of thread_blocks_per_gpu, for one instance
-  std::optional<std::int64_t> compiled{};  ///< blocks as the configuration compiles it
+  std::optional<std::int64_t> joined{};  ///< result of thread_blocks_per_gpu, for one instance
+  /// Blocks as compiled with `instances` instances.
+  std::optional<ResidentBlocks> compiled{};
+  int instances = 0;
 };
 /// As check_resident() in sim/simulator.hpp, for several configurations of one program on the same
-/// channels that differ in threads, or in protocols with several slots: counts only what is not
-/// known yet.
+/// channels that differ in instances, in threads, or in protocols with several slots: counts only
+/// what is not known yet.
 [[nodiscard]] std::string check_resident(const AlgorithmLibrary& library, const Call& call,
                                          const Config& config, const Fabric& fabric,
                                          const CostModel& cost_model, KnownBlocks& known);

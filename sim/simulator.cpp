@@ -8,12 +8,17 @@
 #include "collectives/library/logical_rings.hpp"
 #include "collectives/library/program_entry.hpp"
 #include "core/error.hpp"
+#include "core/index.hpp"
 #include "core/random.hpp"
 #include "sim/classes/class_program.hpp"
 #include "sim/config_checks.hpp"
 #include "sim/engine/steady_state.hpp"
 #include "sim/lowering/alike_channels.hpp"
 #include "sim/lowering/kernel_times.hpp"
+#include "sim/lowering/peers_at_once.hpp"
+#include "sim/prices/transfer_cost.hpp"
+#include "sim/recorder.hpp"
+#include "sim/summary_recorder.hpp"
 #include "topology_models/fabric_spec.hpp"
 
 namespace cclgym {
@@ -49,42 +54,15 @@ std::vector<TransferId> nodes_of_firings(const TransferGraph& graph,
   return nodes;
 }
 
+// Number of channels, counted over all ranks, from which alike ones are simulated as one although
+// they are known only from a compiled program: compiling a second program must pay.
+constexpr std::int64_t kJoinedChannels = 1 << 13;
+
 // Searches for loops only in programs that are large enough to be worth folding.
 std::shared_ptr<const ProgramOutline> outline_of_large(const ThreadBlockProgram& program) {
   return std::make_shared<const ProgramOutline>(
       outline_of(program, program.instructions() > kFoldedSteps));
 }
-
-// Keeps the dates of every firing of record.graph, and the alternative route that it took.
-// `unfolded`: true if the observed nodes are firings.
-class Recorder final : public FiringObserver {
- public:
-  Recorder(SimulationRecord& record, bool unfolded) : record_(record), unfolded_(unfolded) {
-    const TransferGraph& graph = *record.graph;
-    record.first_firing.assign(1, 0);
-    for (TransferId id = 0; id < graph.size(); ++id) {
-      record.first_firing.push_back(record.first_firing.back() +
-                                    static_cast<std::size_t>(graph.repeat(id)));
-    }
-    record.start_s.resize(record.first_firing.back());
-    record.end_s.resize(record.first_firing.back());
-    if (graph.adaptive()) record.way.resize(record.first_firing.back());
-  }
-  void on_firing(TransferId node, std::int32_t tile, double start_s, double end_s) override {
-    record_.start_s[firing(node, tile)] = start_s;
-    record_.end_s[firing(node, tile)] = end_s;
-  }
-  void on_choice(TransferId node, std::int32_t tile, std::int32_t way) override {
-    record_.way[firing(node, tile)] = static_cast<std::uint16_t>(way);
-  }
-
- private:
-  [[nodiscard]] std::size_t firing(TransferId node, std::int32_t tile) const {
-    return unfolded_ ? static_cast<std::size_t>(node) : record_.firing(node, tile);
-  }
-  SimulationRecord& record_;
-  bool unfolded_;
-};
 
 }  // namespace
 
@@ -180,25 +158,26 @@ void Simulator::require_runnable(const BuiltProgram& program, const Call& call,
 }
 
 NoisyProgram Simulator::noisy(const BuiltProgram& program, const Call& call, const Config& config,
-                              std::span<const double> start_delays_s, const NoiseSeed& seed) {
+                              std::span<const double> start_delays_s, const NoiseSeed& seed,
+                              JitterForm form) {
   // Jitter is drawn per message.
   const Folding folding = noise_.any_jitter() ? Folding::Never : Folding::Large;
   const std::shared_ptr<const Fabric>& fabric = fabric_for(program.outline->traits.nic);
   LoweredProgram lowered =
       lower(program.outline, *fabric, cost_model_, call, config, start_delays_s, folding);
   lowered.fabric = fabric;
-  return apply_noise(std::move(lowered), *fabric_, cost_model_, noise_, seed);
+  return apply_noise(std::move(lowered), *fabric_, cost_model_, noise_, seed, form);
 }
 
 Simulator::Run Simulator::run_chosen(SimulationRecord& record, const NoiseSeed& seed,
                                      bool keep_dates, RecordDetail detail) {
-  if (detail == RecordDetail::Classes) {
+  if (detail != RecordDetail::Nodes) {
     if (auto lowered = lowered_exchange(record.call, record.config)) {
       Run made;
       made.noisy.graph = lowered->graph;
       made.noisy.rank_last = lowered->rank_last;
       made.noisy.lowered = std::move(*lowered);
-      run_lowered(made, record, keep_dates, nullptr);
+      run_lowered(made, record, keep_dates, nullptr, detail);
       return made;
     }
   }
@@ -209,7 +188,10 @@ std::optional<LoweredProgram> Simulator::lowered_exchange(const Call& call, cons
   const AlgorithmEntry* const known_algorithm = library_.find(config.algorithm);
   if (known_algorithm == nullptr || !known_algorithm->exchanges) return std::nullopt;
   const AlgorithmEntry& algorithm = *known_algorithm;
-  if (engine_->name() != "flow" || !noise_.none() || cost_model_.random() ||
+  // Messages of one class could differ in cost if ranks have different numbers of peers.
+  const std::optional<int> peers =
+      rate_among_peers(cost_model_, 2) < 1 ? peers_on_node(*fabric_) : 1;
+  if (engine_->name() != "flow" || !noise_.none() || cost_model_.random() || !peers ||
       cost_model_.network_burst_bytes > 0 ||
       cost_model_.connection_rate_Bps < ProtocolCost::kUnlimited) {
     return std::nullopt;
@@ -231,7 +213,7 @@ std::optional<LoweredProgram> Simulator::lowered_exchange(const Call& call, cons
     LoweredProgram examples = lower_some(
         std::make_shared<const ProgramOutline>(exchange_outline(algorithm, request, messages)),
         *fabric, cost_model_, call, config,
-        {.channels = exchange->channels, .blocks = exchange->blocks_per_rank()});
+        {.channels = exchange->channels, .blocks = exchange->blocks_per_rank(), .peers = *peers});
     examples.fabric = fabric;
     return examples;
   };
@@ -268,41 +250,62 @@ Simulator::Run Simulator::run(const BuiltProgram& program, SimulationRecord& rec
   require_runnable(program, record.call, record.config);
   record.start_delay_s = start_delays(seed);
   Run made;
-  made.noisy = noisy(program, record.call, record.config, record.start_delay_s, seed);
-  if (detail == RecordDetail::Classes) fold(made.noisy);
+  const bool unfold = keep_dates || detail == RecordDetail::Nodes || engine_->name() != "flow";
+  made.noisy = noisy(program, record.call, record.config, record.start_delay_s, seed,
+                     unfold ? JitterForm::Unfolded : JitterForm::Folded);
+  if (detail != RecordDetail::Nodes) fold(made.noisy);
   made.noisy.lowered.program = program.program;
   try {
-    run_lowered(made, record, keep_dates, &program);
-  } catch (const GraphStalled&) {  // the nodes of a class have no names of their own
+    run_lowered(made, record, keep_dates, &program, detail);
+  } catch (const GraphStalled&) {  // classes and single firings have no names of their own
     return run(program, record, seed, keep_dates, RecordDetail::Nodes);
   }
   return made;
 }
 
+TiledDates Simulator::run_firings(const NoisyProgram& noisy) {
+  if (!firing_run_) firing_run_ = std::make_unique<FiringRun>();
+  const FiringRun::Dates run = firing_run_->run(noisy.graph, *noisy.latencies, *noisy.capacities);
+  TiledDates dates;
+  dates.graph = noisy.graph;
+  dates.simulated_makespan_s = run.makespan_s;
+  for (const TransferId node : noisy.rank_last) dates.end_s.push_back(run.end_s[at(node)]);
+  return dates;
+}
+
 void Simulator::run_lowered(Run& made, SimulationRecord& record, bool keep_dates,
-                            const BuiltProgram* program) {
+                            const BuiltProgram* program, RecordDetail detail) {
   const Call& call = record.call;
   const bool steady = made.noisy.steady();
   record.lowered = std::move(made.noisy.lowered);
   const LoweredProgram& lowered = record.lowered;
   const NoisyProgram& noisy = made.noisy;
   // Without tiles one run is enough, and it fills the record.
-  std::optional<Recorder> recorder;
+  std::unique_ptr<FiringObserver> recorder;
+  SummaryRecorder* summary = nullptr;
   made.dated = keep_dates && steady && lowered.tiles == 1 &&
                (lowered.folded || lowered.graph->adaptive()) &&
                lowered.graph->firings() <= SimulationRecord::kMostDated;
   record.graph = lowered.graph;
-  if (made.dated) recorder.emplace(record, false);
+  if (made.dated && detail == RecordDetail::Summary) {
+    auto observer = std::make_unique<SummaryRecorder>(record);
+    summary = observer.get();
+    recorder = std::move(observer);
+  } else if (made.dated) {
+    recorder = std::make_unique<Recorder>(record, false);
+  }
   TiledDates dates;
   try {
     // As many tiles as without classes.
     TileBudget budget = tile_budget_;
     budget.firings =
         static_cast<std::int64_t>(static_cast<double>(budget.firings) * share_of_nodes(lowered));
-    dates = run_tiles(*engine_, noisy.graph, noisy.unfolded ? 1 : lowered.tiles, noisy.rank_last,
-                      budget, noisy.capacities.get(), recorder ? &*recorder : nullptr, &tile_runs_);
+    dates = noisy.latencies ? run_firings(noisy)
+                            : run_tiles(*engine_, noisy.graph, noisy.unfolded ? 1 : lowered.tiles,
+                                        noisy.rank_last, budget, noisy.capacities.get(),
+                                        recorder.get(), &tile_runs_);
   } catch (const GraphStalled& cause) {
-    if (lowered.classes) throw;
+    if (lowered.classes || noisy.latencies) throw;
     if (lowered.folded) {  // nodes of single steps give a better error message
       const LoweredProgram each = lower(program->outline, *lowered.fabric, cost_model_, call,
                                         record.config, record.start_delay_s, Folding::Never);
@@ -317,6 +320,7 @@ void Simulator::run_lowered(Run& made, SimulationRecord& record, bool keep_dates
                                           : cause.waiting());
   }
   made.only = dates.whole;
+  if (summary != nullptr) made.dated = summary->finish();
   if (steady) {
     made.noisy.graph = record.graph = dates.graph;
   } else {
@@ -364,7 +368,10 @@ const Simulator::BuiltProgram& Simulator::program(const Call& call, const Config
     const AlgorithmRequest request =
         request_of(algorithm, call, config, *fabric_, cost_model_, rings_);
     require_program_memory(algorithm, request);
-    auto outline = outline_of_different_channels(algorithm, request);
+    std::optional<ProgramOutline> outline;
+    if (algorithm.outline || std::int64_t{request.ranks} * request.channels >= kJoinedChannels) {
+      outline = outline_of_different_channels(algorithm, request);
+    }
     if (outline && (noise_.any_jitter() || !channels_route_alike(*outline, *fabric_))) {
       outline = outline_algorithm(algorithm, request);
     }

@@ -16,6 +16,7 @@
 #include "sim/call/call.hpp"
 #include "sim/classes/exchange_classes.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/engine/firing_run.hpp"
 #include "sim/engine/steady_state.hpp"
 #include "sim/lowering/lowering.hpp"
 #include "sim/noise/noise.hpp"
@@ -23,6 +24,20 @@
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
+
+/// A firing and its dates.
+struct DatedFiring {
+  TransferId node = -1;
+  std::int32_t tile = 0;
+  double start_s = 0;
+  double end_s = 0;
+};
+
+/// Results for which the dates of all firings are usually needed, in a fraction of their memory.
+struct RecordSummary {
+  std::vector<double> busy_s;  ///< by link of the graph: time in which at least one message moves
+  std::vector<DatedFiring> path;  ///< the critical path
+};
 
 /// A simulated call with the dates of every firing, for timelines and analyses. Without tiles and
 /// folded loops, each node fires once, and firings have the numbers of their nodes.
@@ -43,6 +58,9 @@ struct SimulationRecord {
   [[nodiscard]] std::size_t firing(TransferId node, std::int32_t tile) const {
     return first_firing[static_cast<std::size_t>(node)] + static_cast<std::size_t>(tile);
   }
+  std::optional<RecordSummary> summary;  ///< instead of dates, if RecordDetail::Summary is enough
+  /// True if links and critical path are known.
+  [[nodiscard]] bool analysed() const { return dated() || summary; }
   /// True if the dates of the firings are known, which needs at most kMostDated firings.
   [[nodiscard]] bool dated() const { return !first_firing.empty(); }
   static constexpr std::int64_t kMostDated = 40'000'000;
@@ -55,6 +73,10 @@ enum class RecordDetail : std::uint8_t {
   /// them: enough for times, the use of links and the critical path. Dates are those of the nodes
   /// except for rounding.
   Classes,
+  /// The same, and instead of dates a summary (SimulationRecord::summary) if a program is so large
+  /// that its graph is folded, and its links never saturate: enough for link_use() without
+  /// intervals and for the critical path.
+  Summary,
 };
 
 /// Simulates calls on one fabric. Not thread-safe; any number may exist (with engine "simgrid", one
@@ -148,9 +170,11 @@ class Simulator {
   /// The same for the program that the record's call and configuration choose.
   Run run_chosen(SimulationRecord& record, const NoiseSeed& seed, bool keep_dates,
                  RecordDetail detail);
+  /// Dates of a program with latencies by firing.
+  [[nodiscard]] TiledDates run_firings(const NoisyProgram& noisy);
   /// Simulates the lowered program in `made`. `program`: null if the lowering is not of all nodes.
   void run_lowered(Run& made, SimulationRecord& record, bool keep_dates,
-                   const BuiltProgram* program);
+                   const BuiltProgram* program, RecordDetail detail);
   /// Classes of a large direct exchange, lowered; nullopt if the call is none, or if its messages
   /// are not equal in classes.
   [[nodiscard]] std::optional<LoweredProgram> lowered_exchange(const Call& call,
@@ -164,7 +188,7 @@ class Simulator {
   void require_runnable(const BuiltProgram& program, const Call& call, const Config& config) const;
   [[nodiscard]] NoisyProgram noisy(const BuiltProgram& program, const Call& call,
                                    const Config& config, std::span<const double> start_delays_s,
-                                   const NoiseSeed& seed);
+                                   const NoiseSeed& seed, JitterForm form = JitterForm::Unfolded);
 
   std::shared_ptr<const Fabric> fabric_;
   std::map<NicUse, std::shared_ptr<const Fabric>> bound_;  ///< by the NICs that programs use
@@ -174,6 +198,7 @@ class Simulator {
   TileBudget tile_budget_;
   FoldFrom fold_from_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<FiringRun> firing_run_;  ///< made on first use
   std::vector<std::vector<int>> rings_;
   std::map<ProgramKey, BuiltProgram> programs_;
   /// By algorithm, channels of all instances, NICs and number of links.

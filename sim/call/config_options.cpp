@@ -36,7 +36,7 @@ std::vector<OptionSpec> make_options() {
        .kind = OptionKind::Integer,
        .description = "number of channels",
        .min = 1,
-       .max = 64,
+       .max = kMostCallChannels,
        .default_text = "1"},
       {.name = "instances",
        .kind = OptionKind::Integer,

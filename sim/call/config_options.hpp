@@ -17,6 +17,8 @@ namespace cclgym {
 
 /// Records of algorithm, protocol, channels, instances, threads, tile and slots, in this order.
 [[nodiscard]] const std::vector<OptionSpec>& config_options();
+/// Max value of the key channels. NCCL runs no more, either.
+inline constexpr int kMostCallChannels = 64;
 /// The record of one of these keys.
 [[nodiscard]] const OptionSpec& config_option(std::string_view name);
 

@@ -28,9 +28,20 @@ struct EngineResult {
 class FiringObserver {
  public:
   virtual ~FiringObserver() = default;
+  /// False if only the order of the firings of each node matters. A run may then be faster.
+  [[nodiscard]] virtual bool needs_order() const { return true; }
+  /// Called before a run in which each firing takes its latency and the transfer time of its shape
+  /// (NodeShapes::number), as soon as the last of its dependencies is done: s + latency + transfer,
+  /// rounded twice. Never called for an observer that needs the order.
+  virtual void on_fixed_rates(std::span<const double> /*transfer_s*/) {}
+  /// By node: 1 if its firings need not be reported any more. Empty: all are needed. The answer
+  /// holds until it changes, and may change with every firing; a run may ask for it rarely, or
+  /// never.
+  [[nodiscard]] virtual std::span<const std::uint8_t> unneeded() const { return {}; }
   virtual void on_firing(TransferId node, std::int32_t iteration, double start_s, double end_s) = 0;
   /// Called only for flows with a choice, before they move bytes, with the index of the alternative
-  /// route that they take (TransferGraph::links_on_way).
+  /// route that they take (TransferGraph::links_on_way). An observer that needs no order may miss
+  /// calls with `way` 0.
   virtual void on_choice(TransferId /*node*/, std::int32_t /*iteration*/, std::int32_t /*way*/) {}
 };
 

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/index.hpp"
-#include "sim/engine/flow_calendar.hpp"
-#include "sim/engine/flow_network.hpp"
-#include "sim/engine/flow_slots.hpp"
+#include "sim/engine/fixed_rates.hpp"
+#include "sim/engine/sharing/flow_calendar.hpp"
+#include "sim/engine/sharing/flow_network.hpp"
+#include "sim/engine/sharing/flow_slots.hpp"
+#include "sim/engine/sharing/latency_lanes.hpp"
+#include "sim/engine/sharing/shared_links.hpp"
 #include "sim/graph/dependency_tracker.hpp"
 #include "sim/graph/route_chooser.hpp"
 
@@ -23,22 +27,27 @@ class FlowEngine final : public Engine {
   [[nodiscard]] std::string_view name() const override { return "flow"; }
 
   void load(std::shared_ptr<const TransferGraph> graph) override {
-    tracker_.load(graph);
+    DependencyTracker::check(graph.get());
     graph_ = std::move(graph);
-    network_.load(*graph_);
-    first_background_ = graph_->first_background();
-    adaptive_ = graph_->adaptive();
-    extras_ = adaptive_ || graph_->has_background();
-    holding_ = graph_->holding();
-    if (adaptive_) route_chooser_.load(*graph_);
-    start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
-    end_s_.assign(start_s_.size(), 0.0);
+    fixed_.reset();
+    loaded_ = dated_ = false;
   }
 
   EngineResult run(FiringObserver* observer, CapacityProcess* capacities) override {
     if (graph_ == nullptr) {
       throw std::logic_error("engine flow: run before load");
     }
+    // A run by events needs neither the check nor the order of nodes of the other one.
+    if (capacities == nullptr && (observer == nullptr || !observer->needs_order())) {
+      if (!fixed_) fixed_ = fixed_rates_.load(*graph_);
+      make_dates();
+      if (*fixed_) {
+        const double makespan_s = fixed_rates_.run(start_s_, end_s_, observer);
+        return {makespan_s, start_s_, end_s_};
+      }
+    }
+    if (!loaded_) load_events();
+    make_dates();
     observer_ = observer;
     now_s_ = 0;
     noted_ = extras_ || observer_ != nullptr;
@@ -47,6 +56,11 @@ class FlowEngine final : public Engine {
     slots_.reset();
     calendar_.reset();
     network_.reset(capacities != nullptr);
+    // All runs of a graph that can be run by dependencies have the same dates, bit for bit.
+    const bool sharing = capacities == nullptr && shared_links_.any();
+    if (sharing && !fixed_) fixed_ = fixed_rates_.load(*graph_);
+    shared_links_.reset(sharing && !*fixed_);
+    lanes_.reset(shared_links_.used());
     if (holding_) taken_.assign(graph_->link_capacities_Bps().size(), 0);
     changes_.start(capacities, graph_->link_capacities_Bps().size());
     if (adaptive_) route_chooser_.reset();
@@ -56,8 +70,10 @@ class FlowEngine final : public Engine {
     finish_instant_firings();
     change_capacities();
     settle();
-    while (tracker_.left() > 0 && !calendar_.empty() && in_flight_ > 0) {
-      now_s_ = calendar_.next_date();
+    while (tracker_.left() > 0 && in_flight_ > 0) {
+      const double next_s = next_date();
+      if (next_s == kNever) break;
+      now_s_ = next_s;
       if (other_s_ <= now_s_) {
         handle_other_events();
       } else {
@@ -72,74 +88,119 @@ class FlowEngine final : public Engine {
   }
 
  private:
+  /// Makes room for the dates. Other preparations of a run are made before, because they need
+  /// memory that is free again by then.
+  void make_dates() {
+    if (dated_) return;
+    start_s_.assign(at(graph_->size()), 0.0);
+    end_s_.assign(start_s_.size(), 0.0);
+    dated_ = true;
+  }
+
+  /// Prepares runs by events.
+  void load_events() {
+    tracker_.load(graph_);
+    network_.load(*graph_);
+    shared_links_.load(*graph_, network_);
+    lanes_.load(*graph_);
+    first_background_ = graph_->first_background();
+    adaptive_ = graph_->adaptive();
+    extras_ = adaptive_ || graph_->has_background();
+    holding_ = graph_->holding();
+    if (adaptive_) route_chooser_.load(*graph_);
+    loaded_ = true;
+  }
+
   [[nodiscard]] bool in_background(TransferId node) const { return node >= first_background_; }
 
   void start(TransferId node) {
     start_s_[at(node)] = now_s_;
     const double latency_s = graph_->latency_s(node);
     if (latency_s > 0) {
+      if (lanes_.add(node, latency_s, now_s_)) return;
       const FlowSlotId slot = slots_.allocate();
       slots_[slot].node = node;
       slots_[slot].hops = kNone;
       calendar_.add(slot, now_s_ + latency_s);
     } else if (graph_->bytes(node) > 0) {
-      const FlowSlotId slot = slots_.allocate();
-      slots_[slot].node = node;
-      begin_transfer(slot);
+      begin_transfer(node);
     } else {
       instant_.push_back(node);
     }
   }
 
   /// Ends the latency; a firing without bytes to move is done.
-  void begin_transfer(FlowSlotId slot) {
-    FlowSlot& flow = slots_[slot];
-    const std::int32_t route = graph_->route_of(flow.node);
-    const double bytes = graph_->bytes(flow.node);
+  void begin_transfer(TransferId node) {
+    const double bytes = graph_->bytes(node);
     if (bytes > 0) {
-      if (adaptive_ && route_chooser_.way_of(flow.node) > 0) {
-        begin_detour(slot);
+      const std::int32_t route = graph_->route_of(node);
+      const std::int32_t shared = shared_links_.link_of(route);
+      if (shared >= 0) {
+        shared_links_.add(shared, node, now_s_);
         return;
       }
-      flow.bound_Bps = network_.bound_Bps(route, graph_->rate_cap_Bps(flow.node));
-      if (flow.bound_Bps < std::numeric_limits<double>::infinity()) {
-        flow.bytes_left = bytes;
-        flow.since_s = now_s_;
-        flow.bucket = kNone;
-        network_.add(slot, network_.limiting_links(route), graph_->route_loads(route));
+      if (adaptive_ && route_chooser_.way_of(node) > 0) {
+        begin_detour(node);
+        return;
+      }
+      const double bound_Bps = network_.bound_Bps(route, graph_->rate_cap_Bps(node));
+      if (bound_Bps < std::numeric_limits<double>::infinity()) {
+        network_.add(slot_for(node, bound_Bps), network_.limiting_links(route),
+                     graph_->route_loads(route));
         return;
       }
     }
-    instant_.push_back(flow.node);
-    slots_.release(slot);
+    instant_.push_back(node);
+  }
+
+  /// A slot for a flow that begins to move its bytes.
+  FlowSlotId slot_for(TransferId node, double bound_Bps) {
+    const FlowSlotId slot = slots_.allocate();
+    FlowSlot& flow = slots_[slot];
+    flow.node = node;
+    flow.bound_Bps = bound_Bps;
+    flow.bytes_left = graph_->bytes(node);
+    flow.since_s = now_s_;
+    flow.bucket = kNone;
+    return slot;
   }
 
   /// Starts the transfer of a flow on an alternative route.
-  void begin_detour(FlowSlotId slot) {
-    FlowSlot& flow = slots_[slot];
-    const std::int32_t route = graph_->route_of(flow.node);
-    graph_->links_on_way(route, route_chooser_.way_of(flow.node), detour_);
-    flow.bound_Bps = network_.bound_Bps(detour_, graph_->rate_cap_Bps(flow.node));
-    flow.bytes_left = graph_->bytes(flow.node);
-    flow.since_s = now_s_;
-    flow.bucket = kNone;
-    network_.add(slot, detour_);
+  void begin_detour(TransferId node) {
+    graph_->links_on_way(graph_->route_of(node), route_chooser_.way_of(node), detour_);
+    network_.add(slot_for(node, network_.bound_Bps(detour_, graph_->rate_cap_Bps(node))), detour_);
+  }
+
+  [[nodiscard]] double next_date() const {
+    const double queued_s = std::min(lanes_.next_date(), shared_links_.next_date());
+    return calendar_.empty() ? queued_s : std::min(queued_s, calendar_.next_date());
   }
 
   void handle_events() {
     do {
-      handle(calendar_.pop());
-    } while (!calendar_.empty() && calendar_.next_date() == now_s_);
+      if (lanes_.next_date() == now_s_) {
+        begin_transfer(lanes_.pop());
+        finish_instant_firings();
+      } else if (shared_links_.next_date() == now_s_) {
+        shared_links_.end_flows([this](TransferId node) {
+          finish(node);
+          finish_instant_firings();
+        });
+      } else {
+        handle(calendar_.pop());
+      }
+    } while (next_date() == now_s_);
   }
 
   /// Handles one event of a bucket; its date is now_s_.
   void handle(FlowSlotId slot) {
     while (slot != kNone) {
       const FlowSlotId next = slots_[slot].next;
+      const TransferId node = slots_[slot].node;
       if (slots_[slot].hops == kNone) {
-        begin_transfer(slot);
+        slots_.release(slot);
+        begin_transfer(node);
       } else {
-        const TransferId node = slots_[slot].node;
         network_.remove(slot);
         slots_.release(slot);
         finish(node);
@@ -179,7 +240,7 @@ class FlowEngine final : public Engine {
   void handle_other_events() {
     now_s_ = other_s_;
     if (choice_s_ == now_s_) choose_routes();
-    if (calendar_.next_date() == now_s_) handle_events();
+    if (next_date() == now_s_) handle_events();
     change_capacities();
   }
 
@@ -232,6 +293,7 @@ class FlowEngine final : public Engine {
   }
 
   void settle() {
+    shared_links_.settle();
     for (const FlowSlotId slot : network_.settle()) {
       FlowSlot& flow = slots_[slot];
       if (flow.target_Bps == flow.rate_Bps) {
@@ -252,10 +314,16 @@ class FlowEngine final : public Engine {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
   std::shared_ptr<const TransferGraph> graph_;
+  FixedRates fixed_rates_;
+  std::optional<bool> fixed_;  ///< true if fixed_rates_ can run the graph; nullopt: not known yet
+  bool loaded_ = false;        ///< true if the members below hold the graph
+  bool dated_ = false;         ///< true if start_s_ and end_s_ have the size of the graph
   DependencyTracker tracker_;
   FlowSlots slots_;
   FlowCalendar calendar_{slots_};
   FlowNetwork network_{slots_};
+  SharedLinks shared_links_;
+  LatencyLanes lanes_;
   TransferId first_background_ = 0;
   RouteChooser route_chooser_;
   std::vector<std::int32_t> detour_;  ///< used only in begin_detour

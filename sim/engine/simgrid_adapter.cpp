@@ -51,7 +51,8 @@ template struct Expose<&sg::Activity::on_completion>;
 
 /// SimGrid is a singleton whose signals keep their callbacks forever, so the callback has to look
 /// up the current platform.
-std::atomic<SimgridPlatform*> live_platform{nullptr};
+class Platform;
+std::atomic<Platform*> live_platform{nullptr};
 
 /// Restores the program's own handlers for Ctrl-C and faults, which SimGrid replaces.
 class SignalKeeper {
@@ -127,20 +128,23 @@ void make_route(sg::NetZone* zone, sg::Host* source, sg::Host* target,
 #endif
 }
 
-}  // namespace
-
-class SimgridPlatform::Impl {
+class Platform final : public SimgridPlatform {
  public:
-  Impl(const TransferGraph& graph, SimgridListener& listener, bool elastic)
+  Platform(const TransferGraph& graph, SimgridListener& listener, bool elastic)
       : graph_(graph), listener_(listener), elastic_(elastic) {
     make_engine();
     build(graph);
     connect();
+    live_platform = this;
   }
+  ~Platform() override { live_platform = nullptr; }
+  Platform(const Platform&) = delete;
+  Platform& operator=(const Platform&) = delete;
 
-  [[nodiscard]] bool elastic() const { return elastic_; }
+  [[nodiscard]] double now_s() const override { return cclgym_simgrid_clock_s; }
+  [[nodiscard]] bool elastic() const override { return elastic_; }
 
-  void reset() {
+  void reset() override {
     cclgym_simgrid_clock_s = 0;
     if (!elastic_) return;
     const auto capacities = graph_.link_capacities_Bps();
@@ -149,7 +153,7 @@ class SimgridPlatform::Impl {
     }
   }
 
-  void set_capacity(std::int32_t link, double capacity_Bps) {
+  void set_capacity(std::int32_t link, double capacity_Bps) override {
     double& known_Bps = capacity_Bps_[static_cast<std::size_t>(link)];
     if (known_Bps == capacity_Bps) return;
     known_Bps = capacity_Bps;
@@ -167,7 +171,7 @@ class SimgridPlatform::Impl {
   }
 
   void start_flow(std::int32_t route, std::int32_t way, double bytes, double rate_cap_Bps,
-                  std::int32_t tag) {
+                  std::int32_t tag) override {
     if (free_.empty()) {
       free_.push_back(flows_.size());
       flows_.emplace_back();
@@ -190,7 +194,7 @@ class SimgridPlatform::Impl {
     comm->set_destination(target);  // starts it
   }
 
-  void cancel_flows() {
+  void cancel_flows() override {
     // SimGrid signals a cancelled communication twice, so cancelled communications must stay alive.
     cancelled_ = true;
     for (const Flow& flow : flows_) {
@@ -198,7 +202,7 @@ class SimgridPlatform::Impl {
     }
   }
 
-  void set_timer(double date_s, std::int32_t tag) {
+  void set_timer(double date_s, std::int32_t tag) override {
     ++timers_;
     simgrid::kernel::timer::Timer::set(date_s, [this, tag] {
       --timers_;
@@ -206,7 +210,7 @@ class SimgridPlatform::Impl {
     });
   }
 
-  void run() {
+  void run() override {
     set_guard(kFirstGuard_s);
     cancelled_ = false;
     engine_->run();
@@ -305,7 +309,7 @@ class SimgridPlatform::Impl {
 
   static void connect() {
     const auto done = [](const DoneActivity& activity) {
-      live_platform.load(std::memory_order_relaxed)->impl_->on_done(activity);
+      live_platform.load(std::memory_order_relaxed)->on_done(activity);
     };
 #if SIMGRID_VERSION >= 33400
     [[maybe_unused]] static const bool connected = (sg::Comm::on_completion_cb(done), true);
@@ -330,33 +334,11 @@ class SimgridPlatform::Impl {
   sg::CommPtr grave_;
 };
 
-SimgridPlatform::SimgridPlatform(const TransferGraph& graph, SimgridListener& listener,
-                                 bool elastic) {
-  impl_ = std::make_unique<Impl>(graph, listener, elastic);
-  live_platform = this;
-}
-
-SimgridPlatform::~SimgridPlatform() { live_platform = nullptr; }
-
-double SimgridPlatform::now_s() const { return cclgym_simgrid_clock_s; }
-
-bool SimgridPlatform::elastic() const { return impl_->elastic(); }
-
-void SimgridPlatform::reset() { impl_->reset(); }
-
-void SimgridPlatform::set_capacity(std::int32_t link, double capacity_Bps) {
-  impl_->set_capacity(link, capacity_Bps);
-}
-
-void SimgridPlatform::start_flow(std::int32_t route, std::int32_t way, double bytes,
-                                 double rate_cap_Bps, std::int32_t tag) {
-  impl_->start_flow(route, way, bytes, rate_cap_Bps, tag);
-}
-
-void SimgridPlatform::set_timer(double date_s, std::int32_t tag) { impl_->set_timer(date_s, tag); }
-
-void SimgridPlatform::run() { impl_->run(); }
-
-void SimgridPlatform::cancel_flows() { impl_->cancel_flows(); }
-
+}  // namespace
 }  // namespace cclgym
+
+cclgym::SimgridPlatform* cclgym_new_simgrid_platform(const cclgym::TransferGraph* graph,
+                                                     cclgym::SimgridListener* listener,
+                                                     bool elastic) {
+  return std::make_unique<cclgym::Platform>(*graph, *listener, elastic).release();
+}

@@ -22,31 +22,38 @@ class SimgridListener {
 /// with pure max-min fairness (docs/architecture.md, "The mapping to SimGrid").
 class SimgridPlatform {
  public:
-  /// `elastic`: true if set_capacity will be called.
-  SimgridPlatform(const TransferGraph& graph, SimgridListener& listener, bool elastic);
-  ~SimgridPlatform();
-  SimgridPlatform(const SimgridPlatform&) = delete;
-  SimgridPlatform& operator=(const SimgridPlatform&) = delete;
+  virtual ~SimgridPlatform() = default;
 
-  [[nodiscard]] double now_s() const;
-  [[nodiscard]] bool elastic() const;
+  [[nodiscard]] virtual double now_s() const = 0;
+  [[nodiscard]] virtual bool elastic() const = 0;
   /// Resets the clock to 0 and the capacities to those of the graph. Nothing may be in flight.
-  void reset();
+  virtual void reset() = 0;
   /// Changes the capacity of a link from now on. Requires elastic().
-  void set_capacity(std::int32_t link, double capacity_Bps);
+  virtual void set_capacity(std::int32_t link, double capacity_Bps) = 0;
   /// Starts moving bytes > 0 now over alternative `way` of a route with at least one link.
-  void start_flow(std::int32_t route, std::int32_t way, double bytes, double rate_cap_Bps,
-                  std::int32_t tag);
+  virtual void start_flow(std::int32_t route, std::int32_t way, double bytes, double rate_cap_Bps,
+                          std::int32_t tag) = 0;
   /// Calls on_timer(tag) at `date_s`.
-  void set_timer(double date_s, std::int32_t tag);
+  virtual void set_timer(double date_s, std::int32_t tag) = 0;
   /// Runs until nothing is in flight.
-  void run();
+  virtual void run() = 0;
   /// Cancels everything in flight; called from a timer.
-  void cancel_flows();
-
- private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  virtual void cancel_flows() = 0;
 };
 
+/// Makes a platform. `elastic`: true if set_capacity will be called. A program either contains
+/// SimGrid (simgrid_direct.cpp) or loads it with the first platform (simgrid_lazy.cpp), because
+/// loading it takes longer than most simulations. The second throws LibraryMissing if the library
+/// cannot be loaded.
+[[nodiscard]] std::unique_ptr<SimgridPlatform> make_simgrid_platform(const TransferGraph& graph,
+                                                                     SimgridListener& listener,
+                                                                     bool elastic);
+/// Loads the library now, if the program does not contain SimGrid. Throws LibraryMissing.
+void load_simgrid();
+
 }  // namespace cclgym
+
+/// The only export of the library: makes a platform, which the caller owns.
+extern "C" cclgym::SimgridPlatform* cclgym_new_simgrid_platform(const cclgym::TransferGraph* graph,
+                                                                cclgym::SimgridListener* listener,
+                                                                bool elastic);

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
-#include <optional>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -46,7 +46,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     tracker_.load(graph);
     platform_.reset();  // only one may exist
     graph_ = std::move(graph);
-    platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), graph_->holding());
+    platform_ = make_simgrid_platform(*graph_, *this, graph_->holding());
     adaptive_ = graph_->adaptive();
     if (adaptive_) route_chooser_.load(*graph_);
     start_s_.assign(static_cast<std::size_t>(graph_->size()), 0.0);
@@ -60,7 +60,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
     const bool elastic = capacities != nullptr || graph_->holding();
     if (platform_->elastic() != elastic) {
       platform_.reset();
-      platform_.emplace(*graph_, static_cast<SimgridListener&>(*this), elastic);
+      platform_ = make_simgrid_platform(*graph_, *this, elastic);
     }
     observer_ = observer;
     failure_ = nullptr;
@@ -261,7 +261,7 @@ class SimgridEngine final : public Engine, private SimgridListener {
   bool adaptive_ = false;
   std::vector<std::int32_t> taken_;  ///< by link: units that are taken now
   CapacityReader changes_;
-  std::optional<SimgridPlatform> platform_;
+  std::unique_ptr<SimgridPlatform> platform_;
   std::vector<Timer> timers_;
   std::vector<std::int32_t> free_timers_;
   std::int32_t open_timer_ = kNoTimer;  ///< the timer used last

@@ -40,6 +40,8 @@ class Watcher final : public FiringObserver {
     }
   }
 
+  [[nodiscard]] bool needs_order() const override { return false; }
+
   void on_firing(TransferId node, std::int32_t tile, double, double end_s) override {
     if (row_[at(node)] >= 0) dates_s_[at(row_[at(node)]) * at(tiles_) + at(tile)] = end_s;
     if (tile < middle_.first || tile >= middle_.last) return;

@@ -6,7 +6,7 @@
 
 #include "core/index.hpp"
 #include "sim/engine/steady_state.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -18,6 +18,7 @@ QuotientProgram::QuotientProgram(const LoweredProgram& lowered,
       cut_(program_cut(*lowered.program)),
       steps_(lowered.steps),
       network_messages_(lowered.costs.terms.network_messages),
+      sharing_blocks_(lowered.costs.terms.sharing_blocks),
       routes_(lowered.costs.routes) {}
 
 bool QuotientProgram::possible(const CostModel& model, const NoiseProfile& noise) {
@@ -26,7 +27,7 @@ bool QuotientProgram::possible(const CostModel& model, const NoiseProfile& noise
 }
 
 std::vector<Price> QuotientProgram::prices(const Config& config, double tile_bytes) const {
-  const PriceTerms terms{config, traits_, tile_bytes, network_messages_, 1};
+  const PriceTerms terms{config, traits_, tile_bytes, network_messages_, 1, sharing_blocks_};
   std::vector<Price> all;
   all.reserve(records_.size());
   for (const NodeCost& record : records_) {

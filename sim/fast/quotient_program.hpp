@@ -9,8 +9,8 @@
 #include "sim/engine/engine.hpp"
 #include "sim/lowering/graph_shape.hpp"
 #include "sim/lowering/lowering.hpp"
-#include "sim/lowering/price.hpp"
 #include "sim/noise/noise_profile.hpp"
+#include "sim/prices/price.hpp"
 
 namespace cclgym {
 
@@ -83,6 +83,7 @@ class QuotientProgram {
   int steps_;
   double share_ = 1;                         ///< number of classes of nodes / number of nodes
   std::int64_t network_messages_ = 0;        ///< PriceTerms::network_messages
+  double sharing_blocks_ = 1;                ///< PriceTerms::sharing_blocks
   std::vector<std::vector<LinkId>> routes_;  ///< NodeCosts::routes
   std::vector<NodeCost> records_;
   std::vector<Bound> bounds_;

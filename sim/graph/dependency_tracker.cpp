@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -11,65 +13,94 @@
 
 namespace cclgym {
 
-void DependencyTracker::load(std::shared_ptr<const TransferGraph> graph) {
+void DependencyTracker::check(const TransferGraph* graph) {
   if (graph == nullptr || !graph->finished()) {
     throw std::logic_error("an engine was given a transfer graph that is not finished");
   }
-  graph_ = std::move(graph);
-  folded_ = graph_->folded();
-  first_background_ = graph_->first_background();
-  const auto nodes = static_cast<std::size_t>(graph_->size());
-  missing_first_.assign(nodes, 0);
-  for (TransferId node = 0; node < graph_->size(); ++node) {
-    missing_first_[at(node)] = graph_->dependencies(node);
-    if (node < first_background_ && graph_->repeat(node) == TransferGraph::kForever) {
+  for (TransferId node = 0; graph->folded() && node < graph->first_background(); ++node) {
+    if (graph->repeat(node) == TransferGraph::kForever) {
       throw std::logic_error(
           fmt::format("transfer graph: node {} fires forever, but is not a background node", node));
     }
   }
+}
+
+void DependencyTracker::load(std::shared_ptr<const TransferGraph> graph) {
+  check(graph.get());
+  graph_ = std::move(graph);
+  folded_ = graph_->folded();
+  first_background_ = graph_->first_background();
+  const auto nodes = static_cast<std::size_t>(graph_->size());
   if (folded_) {
+    missing_first_.resize(nodes);
+    graph_->copy_dependencies(missing_first_);
     load_folded();
+    missing_ = {};
   } else {
-    fired_ = {};
-    waiting_ = {};
-    incoming_offset_ = {};
+    nodes_ = {};
+    missing_first_ = {};
+    first_counted_ = {};
     incoming_ = {};
+    missing_.resize(nodes);
   }
-  missing_.resize(nodes);
   reset();
 }
 
 void DependencyTracker::load_folded() {
   const auto nodes = static_cast<std::size_t>(graph_->size());
-  incoming_offset_.assign(nodes + 1, 0);
+  std::vector<std::uint32_t> next(nodes + 1, 0);
   for (TransferId node = 0; node < graph_->size(); ++node) {
     for (const TransferGraph::Edge& edge : graph_->successors(node)) {
-      ++incoming_offset_[at(edge.target) + 1];
+      ++next[at(edge.target) + 1];
       if (edge.lag > 0 && edge.lag != TransferGraph::kFirstOnly) {
         --missing_first_[at(edge.target)];
       }
     }
   }
-  for (std::size_t node = 0; node < nodes; ++node) {
-    incoming_offset_[node + 1] += incoming_offset_[node];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  nodes_.resize(nodes);
+  first_counted_.assign(nodes, 0);
+  for (TransferId id = 0; id < graph_->size(); ++id) {
+    const auto edges = static_cast<std::uint32_t>(graph_->first_edge(id));
+    nodes_[at(id)] = {
+        .missing = 0,
+        .fired = 0,
+        .waiting = 0,
+        .repeat = graph_->overlapping(id) ? -graph_->repeat(id) : graph_->repeat(id),
+        .incoming = next[at(id)],
+        .incoming_end = next[at(id) + 1],
+        .edges = edges,
+        .edges_end = edges + static_cast<std::uint32_t>(graph_->successors(id).size()),
+        .counted = 0,
+        .counts_from = 0,
+        .done = {}};
   }
-  std::vector<std::size_t> next(incoming_offset_.begin(), incoming_offset_.end() - 1);
+  edges_ = graph_->lagged_edges();
   incoming_.resize(graph_->edges());
   for (TransferId node = 0; node < graph_->size(); ++node) {
     for (const TransferGraph::Edge& edge : graph_->successors(node)) {
       incoming_[next[at(edge.target)]++] = {node, edge.lag};
+      if (holds_back_once(edge.lag)) continue;
+      std::int32_t& from = first_counted_[at(edge.target)];
+      if (from != kNever) from = std::max(from, edge.lag);
+      if (++nodes_[at(edge.target)].counted > kMostCounted) from = kNever;
     }
   }
-  fired_.resize(nodes);
-  waiting_.resize(nodes);
 }
 
 void DependencyTracker::reset() {
   left_ = graph_->firings();
   background_firings_ = 0;
-  std::copy(missing_first_.begin(), missing_first_.end(), missing_.begin());
-  std::fill(fired_.begin(), fired_.end(), 0);
-  std::fill(waiting_.begin(), waiting_.end(), 0);
+  if (!folded_) {
+    graph_->copy_dependencies(missing_);
+    return;
+  }
+  for (std::size_t id = 0; id < nodes_.size(); ++id) {
+    nodes_[id].missing = missing_first_[id];
+    nodes_[id].fired = nodes_[id].waiting = 0;
+    nodes_[id].counts_from = first_counted_[id];
+    nodes_[id].done = {};
+  }
 }
 
 void DependencyTracker::throw_stalled() const {
@@ -77,7 +108,7 @@ void DependencyTracker::throw_stalled() const {
   std::vector<TransferId> waiting;
   for (TransferId node = 0; node < first_background_; ++node) {
     // In a plain graph all nodes without dependencies are done by now.
-    if (folded_ ? fired_[at(node)] < graph_->repeat(node) : missing_[at(node)] > 0) {
+    if (folded_ ? nodes_[at(node)].fired < graph_->repeat(node) : missing_[at(node)] > 0) {
       waiting.push_back(node);
     }
   }

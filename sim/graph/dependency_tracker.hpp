@@ -1,10 +1,13 @@
 // Dependency counters, shared by all engines: decides which node may fire next.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/index.hpp"
@@ -19,16 +22,22 @@ namespace cclgym {
 /// reported in a fixed order: the successors of a node in the order of its edges, then the node
 /// itself (its next firing).
 ///
-/// A plain graph costs one counter per node, re-armed by one copy. A folded graph stores, per node,
-/// the firings done and the dependencies that the next firing still waits for; edges need no
-/// tokens, because "firing i of v waits for firing i - lag of u" is `done(u) + lag > i`.
+/// A plain graph costs one counter per node, re-armed by a copy of the graph's. A folded graph
+/// stores, per node, the firings done and the dependencies that the next firing still waits for.
+/// Edges need no tokens, because "firing i of v waits for firing i - lag of u" is `done(u) + lag >
+/// i`; but as reading all u is slow in large graphs, a node counts the dependencies of its next few
+/// firings as they are done, until one is further ahead.
 class DependencyTracker {
  public:
   /// Maximum number of firings of the background in one run, set by hand: engine flow takes seconds
   /// for them, and engine simgrid minutes.
   static constexpr std::int64_t kMostBackgroundFirings = 20'000'000;
 
-  /// The graph must be finished. Allocates; the runs do not.
+  /// Throws std::logic_error if a graph is null or not finished, or if a node that is not in the
+  /// background fires forever.
+  static void check(const TransferGraph* graph);
+
+  /// The graph must pass the check. Allocates; the runs do not.
   void load(std::shared_ptr<const TransferGraph> graph);
 
   /// Returns to the state before the first firing.
@@ -38,14 +47,14 @@ class DependencyTracker {
   template <class OnReady>
   void start_roots(OnReady&& ready);
 
-  /// The current firing of `node` is done; calls ready(successor) for each node that this frees.
+  /// The current firing of `id` is done; calls ready(successor) for each node that this frees.
   /// Throws SimulationStalled after kMostBackgroundFirings.
   template <class OnReady>
-  void done(TransferId node, OnReady&& ready);
+  void done(TransferId id, OnReady&& ready);
 
   /// Index of the current firing of `node` (0 for a plain graph).
   [[nodiscard]] std::int32_t iteration(TransferId node) const {
-    return folded_ ? static_cast<std::int32_t>(fired_[at(node)]) : 0;
+    return folded_ ? nodes_[at(node)].fired : 0;
   }
 
   /// Number of unfinished firings, without the background.
@@ -60,26 +69,47 @@ class DependencyTracker {
     TransferId source;
     std::int32_t lag;
   };
+  /// Number of firings ahead for which a node counts dependencies that are done.
+  static constexpr std::int32_t kAhead = 16;
+  /// State of a node of a folded graph in one cache line: a firing touches its node and its
+  /// successors, which are far apart in large graphs.
+  struct alignas(64) Node {
+    std::int32_t missing;    ///< unmet dependencies of its next firing
+    std::int32_t fired;      ///< firings done
+    std::int32_t waiting;    ///< index of the next firing to start
+    std::int32_t repeat;     ///< TransferGraph::repeat; negative if the node is overlapping
+    std::uint32_t incoming;  ///< its dependencies are incoming_[incoming .. incoming_end)
+    std::uint32_t incoming_end;
+    std::uint32_t edges;  ///< its successors are edges_[edges .. edges_end)
+    std::uint32_t edges_end;
+    std::int32_t counted;      ///< dependencies of each firing
+    std::int32_t counts_from;  ///< first firing that has all of them; kNever: does not count
+    std::array<std::uint8_t, kAhead> done;  ///< by firing modulo kAhead: those done, if it counts
+    [[nodiscard]] bool overlapping() const { return repeat < 0; }
+    [[nodiscard]] std::int32_t firings() const { return repeat < 0 ? -repeat : repeat; }
+  };
+  static constexpr std::int32_t kMostCounted = std::numeric_limits<std::uint8_t>::max();
+  static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
   static bool holds_back_once(std::int32_t lag) {
     return lag == TransferGraph::kFirstOnly || lag == TransferGraph::kAfterLast;
   }
   void load_folded();
   [[noreturn]] static void throw_endless();
   /// A firing of `node` starts: counts the dependencies of its next firing (including itself).
-  void begin(TransferId node);
+  void begin(Node& node);
 
   std::shared_ptr<const TransferGraph> graph_;
   bool folded_ = false;
   std::int64_t left_ = 0;
   TransferId first_background_ = 0;
   std::int64_t background_firings_ = 0;
-  std::vector<std::int32_t> missing_;        ///< by node: unmet dependencies of its next firing
-  std::vector<std::int32_t> missing_first_;  ///< initial value of missing_
+  std::vector<std::int32_t> missing_;  ///< plain graphs: unmet dependencies, by node
   // Folded graphs only.
-  std::vector<std::int64_t> fired_;    ///< by node: firings done
-  std::vector<std::int64_t> waiting_;  ///< by node: index of the next firing to start
-  std::vector<std::size_t> incoming_offset_;
+  std::vector<Node> nodes_;
+  std::vector<std::int32_t> missing_first_;  ///< by node: dependencies of the first firing
+  std::vector<std::int32_t> first_counted_;  ///< by node: Node::counts_from at the start
   std::vector<Incoming> incoming_;
+  std::span<const TransferGraph::Edge> edges_;
 };
 
 template <class OnReady>
@@ -90,74 +120,87 @@ void DependencyTracker::start_roots(OnReady&& ready) {
       if (missing_[at(node)] == 0) ready(node);
       continue;
     }
-    while (missing_[at(node)] == 0) {
-      begin(node);
+    while (nodes_[at(node)].missing == 0) {
+      begin(nodes_[at(node)]);
       ready(node);
     }
   }
 }
 
 template <class OnReady>
-void DependencyTracker::done(TransferId node, OnReady&& ready) {
+void DependencyTracker::done(TransferId id, OnReady&& ready) {
   if (!folded_) {
     --left_;
-    for (const TransferGraph::Edge& edge : graph_->successors(node)) {
-      if (--missing_[at(edge.target)] == 0) {
-        ready(edge.target);
+    for (const TransferId target : graph_->targets(id)) {
+      if (--missing_[at(target)] == 0) {
+        ready(target);
       }
     }
     return;
   }
-  if (node < first_background_) {
+  if (id < first_background_) {
     --left_;
   } else if (++background_firings_ > kMostBackgroundFirings) {
     throw_endless();
   }
-  const std::int64_t iteration = fired_[at(node)]++;
-  const auto successors = graph_->successors(node);
+  Node& node = nodes_[at(id)];
+  const std::int32_t iteration = node.fired++;
+  const auto successors = edges_.subspan(node.edges, node.edges_end - node.edges);
   bool freed = false;
   for (const TransferGraph::Edge& edge : successors) {
     // kFirstOnly and kAfterLast hold back only the target's first firing, and one firing of this
     // node frees it.
     const bool once = holds_back_once(edge.lag);
-    const std::int64_t freed_firing = once ? 0 : iteration + edge.lag;
-    const std::int64_t freeing =
-        edge.lag == TransferGraph::kAfterLast ? graph_->repeat(node) - 1 : 0;
-    if ((!once || iteration == freeing) && waiting_[at(edge.target)] == freed_firing) {
-      freed = --missing_[at(edge.target)] == 0 || freed;
+    const std::int64_t freed_firing = once ? 0 : std::int64_t{iteration} + edge.lag;
+    const std::int32_t freeing = edge.lag == TransferGraph::kAfterLast ? node.firings() - 1 : 0;
+    Node& target = nodes_[at(edge.target)];
+    if (once && iteration != freeing) continue;
+    if (target.waiting == freed_firing) {
+      freed = --target.missing == 0 || freed;
+    } else if (!once && target.counts_from != kNever && freed_firing > target.waiting) {
+      if (freed_firing - target.waiting < kAhead) {
+        ++target.done[at(freed_firing) % kAhead];
+      } else {
+        target.counts_from = kNever;
+      }
     }
   }
   // Implicit edge of lag 1 from the node to itself: firings are strictly in order.
-  const bool overlapping = graph_->overlapping(node);
-  if (!overlapping && iteration + 1 < graph_->repeat(node)) {
-    --missing_[at(node)];
-  }
+  if (iteration + 1 < node.repeat) --node.missing;
   // This is a second pass, because two edges may join the same two nodes with different lags:
   // `begin` must not read the firings done before every edge has been counted.
   if (freed) {
     for (const TransferGraph::Edge& edge : successors) {
-      while (missing_[at(edge.target)] == 0) {
-        begin(edge.target);
+      while (nodes_[at(edge.target)].missing == 0) {
+        begin(nodes_[at(edge.target)]);
         ready(edge.target);
       }
     }
   }
-  if (!overlapping && missing_[at(node)] == 0) {
+  if (!node.overlapping() && node.missing == 0) {
     begin(node);
-    ready(node);
+    ready(id);
   }
 }
 
-inline void DependencyTracker::begin(TransferId node) {
-  const std::int64_t next = ++waiting_[at(node)];
+inline void DependencyTracker::begin(Node& node) {
+  const std::int32_t next = ++node.waiting;
   // Implicit edge from the node to itself: an overlapping node does not wait for its previous
   // firing. The count of 1 after its final firing keeps it from starting again.
-  std::int32_t missing = graph_->overlapping(node) && next < graph_->repeat(node) ? 0 : 1;
-  for (std::size_t i = incoming_offset_[at(node)]; i < incoming_offset_[at(node) + 1]; ++i) {
-    if (holds_back_once(incoming_[i].lag)) continue;
-    missing += fired_[at(incoming_[i].source)] + incoming_[i].lag <= next ? 1 : 0;
+  std::int32_t missing = node.overlapping() && next < node.firings() ? 0 : 1;
+  std::uint8_t& done = node.done[at(next) % kAhead];
+  const std::int32_t known = std::exchange(done, std::uint8_t{0});
+  if (next >= node.counts_from) {
+    node.missing = missing + node.counted - known;
+    return;
   }
-  missing_[at(node)] = missing;
+  for (std::uint32_t i = node.incoming; i < node.incoming_end; ++i) {
+    if (holds_back_once(incoming_[i].lag)) continue;
+    const std::int64_t reached =
+        std::int64_t{nodes_[at(incoming_[i].source)].fired} + incoming_[i].lag;
+    missing += reached <= next ? 1 : 0;
+  }
+  node.missing = missing;
 }
 
 }  // namespace cclgym

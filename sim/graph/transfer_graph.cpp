@@ -154,35 +154,19 @@ void TransferGraph::copy_routes(const TransferGraph& from) {
   grow_route_table();
 }
 
-void TransferGraph::links_on_way(std::int32_t route, std::int32_t way,
-                                 std::vector<std::int32_t>& links) const {
-  const auto own = route_links(route);
-  links.assign(own.begin(), own.end());
-  if (way == 0) return;
-  const Choice replaced = choice(route);
-  const auto other = way_links(replaced, way);
-  const auto at =
-      links.erase(links.begin() + replaced.first, links.begin() + replaced.first + replaced.count);
-  links.insert(at, other.begin(), other.end());
-}
-
-TransferId TransferGraph::add_node(std::int32_t route, double bytes, double latency_s,
-                                   double rate_cap_Bps, std::int32_t repeat) {
-  require(is_amount(bytes), [&] { return fmt::format("a flow of {} bytes", bytes); });
-  require(is_amount(latency_s), [&] { return fmt::format("a latency of {} s", latency_s); });
-  require(rate_cap_Bps > 0, [&] { return fmt::format("a rate cap of {} B/s", rate_cap_Bps); });
-  require(repeat >= 1, [&] { return fmt::format("a node that fires {} times", repeat); });
+TransferId TransferGraph::add_node(const NodeShape& shape) {
+  require(is_amount(shape.bytes), [&] { return fmt::format("a flow of {} bytes", shape.bytes); });
+  require(is_amount(shape.latency_s),
+          [&] { return fmt::format("a latency of {} s", shape.latency_s); });
+  require(shape.rate_cap_Bps > 0,
+          [&] { return fmt::format("a rate cap of {} B/s", shape.rate_cap_Bps); });
   require(size() < std::numeric_limits<TransferId>::max(), [&] { return "too many nodes"; });
   const TransferId id = size();
-  bytes_.push_back(bytes);
-  latency_s_.push_back(latency_s);
-  rate_cap_Bps_.push_back(rate_cap_Bps);
-  repeat_.push_back(repeat);
-  overlapping_.push_back(0);
-  route_of_.push_back(route);
-  dependencies_.push_back(0);
+  const std::int32_t repeat = shape.firings();
+  shapes_.add(shape);
+  many_dependencies_.empty() ? dependencies_.push_back(0) : many_dependencies_.push_back(0);
   firings_ += repeat;
-  flow_firings_ += route >= 0 ? repeat : 0;
+  flow_firings_ += shape.route >= 0 ? repeat : 0;
   folded_ = folded_ || repeat > 1;
   return id;
 }
@@ -192,14 +176,14 @@ TransferId TransferGraph::add_flow(std::int32_t route, double bytes, double late
   check_open("add_flow");
   require(route >= 0 && route < routes(),
           [&] { return fmt::format("add_flow: no route {}", route); });
-  return add_node(route, bytes, latency_s, rate_cap_Bps, repeat);
+  require(repeat >= 1, [&] { return fmt::format("a node that fires {} times", repeat); });
+  return add_node({bytes, latency_s, rate_cap_Bps, route, repeat});
 }
 
 TransferId TransferGraph::add_delay(double delay_s, std::int32_t repeat, bool overlapping) {
   check_open("add_delay");
-  const TransferId node = add_node(-1, 0, delay_s, kNoRateCap, repeat);
-  overlapping_.back() = overlapping ? 1 : 0;
-  return node;
+  require(repeat >= 1, [&] { return fmt::format("a node that fires {} times", repeat); });
+  return add_node({0, delay_s, kNoRateCap, -1, overlapping ? -repeat : repeat});
 }
 
 void TransferGraph::add_edge(TransferId source, TransferId target, std::int32_t lag) {
@@ -208,16 +192,40 @@ void TransferGraph::add_edge(TransferId source, TransferId target, std::int32_t 
   check_node(target, "add_edge");
   require(lag >= 0 || lag == kAfterLast,
           [&] { return fmt::format("an edge with a lag of {}", lag); });
-  edge_sources_.push_back(source);
-  edges_.push_back({target, lag});
-  ++dependencies_[at(target)];
+  edges_.add(source, target, lag);
+  add_dependency(target);
   folded_ = folded_ || lag != 0;
 }
 
 void TransferGraph::add_unsatisfiable_dependency(TransferId target) {
   check_open("add_unsatisfiable_dependency");
   check_node(target, "add_unsatisfiable_dependency");
-  ++dependencies_[at(target)];
+  add_dependency(target);
+}
+
+void TransferGraph::add_dependency(TransferId target) {
+  if (many_dependencies_.empty()) {
+    if (dependencies_[at(target)] < std::numeric_limits<std::uint8_t>::max()) {
+      ++dependencies_[at(target)];
+      return;
+    }
+    many_dependencies_.assign(dependencies_.begin(), dependencies_.end());
+    dependencies_ = {};
+  }
+  ++many_dependencies_[at(target)];
+}
+
+void TransferGraph::copy_dependencies(std::span<std::int32_t> counts) const {
+  if (many_dependencies_.empty()) {
+    std::copy(dependencies_.begin(), dependencies_.end(), counts.begin());
+  } else {
+    std::copy(many_dependencies_.begin(), many_dependencies_.end(), counts.begin());
+  }
+}
+
+std::size_t TransferGraph::memory_bytes() const {
+  return shapes_.memory_bytes() + edges_.memory_bytes() + dependencies_.size() +
+         many_dependencies_.size() * sizeof(std::int32_t);
 }
 
 void TransferGraph::check_ways() const {
@@ -241,9 +249,10 @@ void TransferGraph::check_ways() const {
 }
 
 void TransferGraph::raise_latencies() {
-  for (std::size_t node = 0; node < bytes_.size() && adaptive(); ++node) {
-    if (route_of_[node] >= 0 && bytes_[node] > 0 && choice(route_of_[node]).ways >= 0) {
-      latency_s_[node] = std::max(latency_s_[node], kRouteChoice_s);
+  for (std::size_t number = 0; number < shapes_.distinct() && adaptive(); ++number) {
+    NodeShape& shape = shapes_.shape(number);
+    if (shape.route >= 0 && shape.bytes > 0 && choice(shape.route).ways >= 0) {
+      shape.latency_s = std::max(shape.latency_s, kRouteChoice_s);
     }
   }
 }
@@ -260,23 +269,8 @@ void TransferGraph::finish() {
   std::for_each(way_links_.begin(), way_links_.end(), check_link);
   check_ways();
   raise_latencies();
-  // A stable counting sort by source: successors keep the order in which they were added.
-  edge_offset_.assign(bytes_.size() + 1, 0);
-  for (const TransferId source : edge_sources_) {
-    ++edge_offset_[at(source) + 1];
-  }
-  for (std::size_t node = 0; node < bytes_.size(); ++node) {
-    edge_offset_[node + 1] += edge_offset_[node];
-  }
-  if (!std::is_sorted(edge_sources_.begin(), edge_sources_.end())) {
-    std::vector<std::size_t> next(edge_offset_.begin(), edge_offset_.end() - 1);
-    std::vector<Edge> sorted(edges_.size());
-    for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
-      sorted[next[at(edge_sources_[edge])]++] = edges_[edge];
-    }
-    edges_ = std::move(sorted);
-  }
-  edge_sources_ = {};
+  edges_.finish(shapes_.size(), folded_);
+  shapes_.finish();
   route_table_ = {};
   sort_holds();
   finished_ = true;
@@ -298,16 +292,14 @@ TransferGraph TransferGraph::with_background(const TransferGraph& background) co
   copy.folded_ = true;  // makes the tracker count the firings of each node
   copy.append_background(background);
   copy.finish();
+  copy.check_background();
   copy.firings_ = firings_;
   copy.flow_firings_ = flow_firings_;
   return copy;
 }
 
 void TransferGraph::append_background(const TransferGraph& background) {
-  // Restores the state before finish(), in which edges have their sources.
-  for (TransferId node = 0; node < size(); ++node) {
-    edge_sources_.insert(edge_sources_.end(), edge_offset_[at(node) + 1] - first_edge(node), node);
-  }
+  edges_.reopen();
   grow_route_table();
 
   const std::int32_t sets = way_sets();
@@ -328,10 +320,9 @@ void TransferGraph::append_background(const TransferGraph& background) {
   }
   const TransferId first = size();
   for (TransferId node = 0; node < background.size(); ++node) {
-    const std::int32_t route = background.route_of(node);
-    add_node(route < 0 ? -1 : route_here[at(route)], background.bytes(node),
-             background.latency_s(node), background.rate_cap_Bps(node), background.repeat(node));
-    overlapping_.back() = background.overlapping(node) ? 1 : 0;
+    NodeShape shape = background.shapes_[node];
+    if (shape.route >= 0) shape.route = route_here[at(shape.route)];
+    add_node(shape);
   }
   for (TransferId node = 0; node < background.size(); ++node) {
     for (const Edge& edge : background.successors(node)) {
@@ -339,18 +330,18 @@ void TransferGraph::append_background(const TransferGraph& background) {
     }
   }
   for (TransferId node = 0; node < background.size(); ++node) {
-    // The count includes dependencies that can never be satisfied.
-    dependencies_[at(first + node)] = background.dependencies(node);
+    // Some dependencies can never be satisfied.
+    while (dependencies(first + node) < background.dependencies(node)) add_dependency(first + node);
   }
-  check_background();
 }
 
 // Rejects background nodes that would fire forever at one date.
 void TransferGraph::check_background() const {
-  std::vector<std::uint8_t> paced(bytes_.size(), 0);
-  for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
-    const auto [target, lag] = edges_[edge];
-    if (lag >= 0 && lag != kFirstOnly && edge_sources_[edge] != target) paced[at(target)] = 1;
+  std::vector<std::uint8_t> paced(shapes_.size(), 0);
+  for (TransferId source = 0; source < size(); ++source) {
+    for (const auto& [target, lag] : successors(source)) {
+      if (lag >= 0 && lag != kFirstOnly && source != target) paced[at(target)] = 1;
+    }
   }
   for (TransferId node = first_background_; node < size(); ++node) {
     if (repeat(node) != kForever) continue;
@@ -364,7 +355,7 @@ void TransferGraph::check_background() const {
   }
 }
 
-int longest_chain(const TransferGraph& graph) {
+int longest_chain(const TransferGraph& graph, std::span<const TransferId> also) {
   const auto same_iteration = [](const TransferGraph::Edge& edge) {
     return edge.lag <= 0 || edge.lag == TransferGraph::kFirstOnly;
   };
@@ -387,7 +378,8 @@ int longest_chain(const TransferGraph& graph) {
     const TransferId id = ready.back();
     ready.pop_back();
     int& length = chain[static_cast<std::size_t>(id)];
-    length += graph.route_of(id) >= 0 ? 1 : 0;
+    const bool counts = graph.route_of(id) >= 0 || std::binary_search(also.begin(), also.end(), id);
+    length += counts ? 1 : 0;
     longest = std::max(longest, length);
     for (const TransferGraph::Edge& edge : graph.successors(id)) {
       if (!same_iteration(edge)) continue;

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "core/index.hpp"
+#include "sim/graph/edge_rows.hpp"
+#include "sim/graph/node_shapes.hpp"
 
 namespace cclgym {
 
-using TransferId = std::int32_t;
 inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 
 /// A timed marked graph. Each graph node is a *flow* (a latency, then `bytes` over a route of links
@@ -43,13 +44,12 @@ inline constexpr double kNoRateCap = std::numeric_limits<double>::infinity();
 /// the SMs of a GPU. A node that holds units of it takes them when a firing is done, and another
 /// node gives them back; while u units are taken, the link has max(1, n - u) / n of its capacity.
 ///
-/// Structure of arrays, immutable once finished; may be shared by any number of engines.
+/// A node of a large graph takes five bytes, and an edge four (eight if some edge has a lag), if
+/// few nodes differ; otherwise a node takes 33 (NodeShapes, EdgeRows). Immutable once finished; may
+/// be shared by any number of engines.
 class TransferGraph {
  public:
-  struct Edge {
-    TransferId target;
-    std::int32_t lag;
-  };
+  using Edge = TransferEdge;
   static constexpr std::int32_t kFirstOnly = std::numeric_limits<std::int32_t>::max();
   static constexpr std::int32_t kAfterLast = -1;
   /// `repeat` of a background node that fires until the run ends.
@@ -123,25 +123,27 @@ class TransferGraph {
 
   // --- reading (after finish) ---
   [[nodiscard]] bool finished() const { return finished_; }
-  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(bytes_.size()); }
+  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(shapes_.size()); }
   /// Total firings: the sum of `repeat` over all nodes without the background.
   [[nodiscard]] std::int64_t firings() const { return firings_; }
   /// Firings of nodes that move bytes over links (the "flows" of a result), without the background.
   [[nodiscard]] std::int64_t flow_firings() const { return flow_firings_; }
   /// True if some node repeats, some edge has a lag, or there is a background.
   [[nodiscard]] bool folded() const { return folded_; }
-  [[nodiscard]] double bytes(TransferId id) const { return bytes_[at(id)]; }
-  [[nodiscard]] double latency_s(TransferId id) const { return latency_s_[at(id)]; }
-  [[nodiscard]] double rate_cap_Bps(TransferId id) const { return rate_cap_Bps_[at(id)]; }
-  [[nodiscard]] std::int32_t repeat(TransferId id) const { return repeat_[at(id)]; }
-  [[nodiscard]] bool overlapping(TransferId id) const { return overlapping_[at(id)] != 0; }
+  /// All numbers of the nodes at once.
+  [[nodiscard]] const NodeShapes& shapes() const { return shapes_; }
+  [[nodiscard]] double bytes(TransferId id) const { return shapes_[id].bytes; }
+  [[nodiscard]] double latency_s(TransferId id) const { return shapes_[id].latency_s; }
+  [[nodiscard]] double rate_cap_Bps(TransferId id) const { return shapes_[id].rate_cap_Bps; }
+  [[nodiscard]] std::int32_t repeat(TransferId id) const { return shapes_[id].firings(); }
+  [[nodiscard]] bool overlapping(TransferId id) const { return shapes_[id].overlapping(); }
   /// First background node; size() if there is none.
   [[nodiscard]] TransferId first_background() const {
     return first_background_ < 0 ? size() : first_background_;
   }
   [[nodiscard]] bool has_background() const { return first_background_ >= 0; }
   /// Route index, -1 for a delay.
-  [[nodiscard]] std::int32_t route_of(TransferId id) const { return route_of_[at(id)]; }
+  [[nodiscard]] std::int32_t route_of(TransferId id) const { return shapes_[id].route; }
   [[nodiscard]] std::int32_t routes() const {
     return static_cast<std::int32_t>(route_offset_.size()) - 1;
   }
@@ -186,16 +188,34 @@ class TransferGraph {
     return {way_links_.data() + way_offset_[number], way_offset_[number + 1] - way_offset_[number]};
   }
   /// All links of a route with one of its alternatives.
-  void links_on_way(std::int32_t route, std::int32_t way, std::vector<std::int32_t>& links) const;
-  [[nodiscard]] std::span<const Edge> successors(TransferId id) const {
-    const auto begin = edge_offset_[at(id)];
-    return {edges_.data() + begin, edge_offset_[at(id) + 1] - begin};
+  void links_on_way(std::int32_t route, std::int32_t way, std::vector<std::int32_t>& links) const {
+    const auto own = route_links(route);
+    links.assign(own.begin(), own.end());
+    if (way == 0) return;
+    const Choice replaced = choice(route);
+    const auto other = way_links(replaced, way);
+    const auto at = links.erase(links.begin() + replaced.first,
+                                links.begin() + replaced.first + replaced.count);
+    links.insert(at, other.begin(), other.end());
   }
-  /// Index of a node's first successor edge in the array of all edges, for state per edge.
-  [[nodiscard]] std::size_t first_edge(TransferId id) const { return edge_offset_[at(id)]; }
+  [[nodiscard]] EdgeRow successors(TransferId id) const { return edges_.row(id); }
+  /// The same of a graph that is not folded, whose edges have no lags.
+  [[nodiscard]] std::span<const TransferId> targets(TransferId id) const {
+    return {edges_.targets() + edges_.first(id), edges_.end(id) - edges_.first(id)};
+  }
+  /// Edges of all nodes of a folded graph, node by node.
+  [[nodiscard]] std::span<const Edge> lagged_edges() const { return edges_.edges(); }
+  /// Index of a node's first successor edge among all edges, for state per edge.
+  [[nodiscard]] std::size_t first_edge(TransferId id) const { return edges_.first(id); }
   [[nodiscard]] std::size_t edges() const { return edges_.size(); }
   /// Number of incoming edges, unsatisfiable ones included.
-  [[nodiscard]] std::int32_t dependencies(TransferId id) const { return dependencies_[at(id)]; }
+  [[nodiscard]] std::int32_t dependencies(TransferId id) const {
+    return many_dependencies_.empty() ? dependencies_[at(id)] : many_dependencies_[at(id)];
+  }
+  /// Writes dependencies() of each node.
+  void copy_dependencies(std::span<std::int32_t> counts) const;
+  /// Bytes that nodes and edges take, without the spare room of vectors.
+  [[nodiscard]] std::size_t memory_bytes() const;
   [[nodiscard]] std::span<const double> link_capacities_Bps() const { return link_capacity_Bps_; }
   struct Hold {
     std::int32_t link;
@@ -217,8 +237,8 @@ class TransferGraph {
  private:
   void check_open(const char* function) const;
   void check_node(TransferId id, const char* function) const;
-  TransferId add_node(std::int32_t route, double bytes, double latency_s, double rate_cap_Bps,
-                      std::int32_t repeat);
+  TransferId add_node(const NodeShape& shape);
+  void add_dependency(TransferId target);
   void grow_route_table();
   void check_ways() const;
   void raise_latencies();
@@ -226,13 +246,9 @@ class TransferGraph {
   void sort_holds();
   void check_background() const;
 
-  std::vector<double> bytes_;
-  std::vector<double> latency_s_;
-  std::vector<double> rate_cap_Bps_;
-  std::vector<std::int32_t> repeat_;
-  std::vector<std::uint8_t> overlapping_;
-  std::vector<std::int32_t> route_of_;
-  std::vector<std::int32_t> dependencies_;
+  NodeShapes shapes_;
+  std::vector<std::uint8_t> dependencies_;       ///< by node, if no node has more than 255
+  std::vector<std::int32_t> many_dependencies_;  ///< otherwise
   std::vector<std::size_t> route_offset_{0};
   std::vector<std::int32_t> route_links_;
   std::vector<std::int32_t> route_loads_;  ///< parallel to route_links_; empty: one everywhere
@@ -240,9 +256,7 @@ class TransferGraph {
   std::vector<std::size_t> first_way_{0};
   std::vector<std::size_t> way_offset_{0};
   std::vector<std::int32_t> way_links_;
-  std::vector<std::size_t> edge_offset_;
-  std::vector<Edge> edges_;
-  std::vector<TransferId> edge_sources_;   ///< used only while building
+  EdgeRows edges_;
   std::vector<std::int32_t> route_table_;  ///< open addressing, -1 is free; only while building
   std::vector<double> link_capacity_Bps_;
   std::vector<std::int32_t> link_units_;    ///< by link; 0 or missing: not divided
@@ -256,7 +270,8 @@ class TransferGraph {
   bool finished_ = false;
 };
 
-/// Nodes with a route on the longest dependency chain within one iteration.
-[[nodiscard]] int longest_chain(const TransferGraph& graph);
+/// Nodes with a route on the longest dependency chain within one iteration. `also`: other nodes
+/// that count, in ascending order.
+[[nodiscard]] int longest_chain(const TransferGraph& graph, std::span<const TransferId> also = {});
 
 }  // namespace cclgym

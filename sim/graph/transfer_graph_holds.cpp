@@ -46,9 +46,9 @@ void TransferGraph::sort_holds() {
       throw std::logic_error("TransferGraph: a route over a link with units crosses other links");
     }
   }
-  hold_offset_.assign(bytes_.size() + 1, 0);
+  hold_offset_.assign(shapes_.size() + 1, 0);
   for (const TransferId node : hold_nodes_) ++hold_offset_[at(node) + 1];
-  for (std::size_t node = 0; node < bytes_.size(); ++node) {
+  for (std::size_t node = 0; node < shapes_.size(); ++node) {
     hold_offset_[node + 1] += hold_offset_[node];
   }
   std::vector<std::uint32_t> next(hold_offset_.begin(), hold_offset_.end() - 1);

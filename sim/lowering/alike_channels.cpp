@@ -31,11 +31,10 @@ bool channels_route_alike(const ProgramOutline& outline, const Fabric& fabric) {
       const OutlineBlock& block = outline.blocks[b];
       if (block.send_peer < 0) continue;
       const std::vector<LinkId> links = fixed_links(fabric, rank, block.send_peer, block.channel);
-      for (int copy = 1; copy < outline.alike_channels; ++copy) {
-        if (fixed_links(fabric, rank, block.send_peer, block.channel + copy * outline.channels) !=
-            links) {
-          return false;
-        }
+      const int channels = outline.channels * outline.alike_channels;
+      for (int each = block.channel % outline.alike_period; each < channels;
+           each += outline.alike_period) {
+        if (fixed_links(fabric, rank, block.send_peer, each) != links) return false;
       }
     }
   }

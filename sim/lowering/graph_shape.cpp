@@ -4,7 +4,7 @@
 
 #include "sim/call/tiles.hpp"
 #include "sim/lowering/lowering.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -13,7 +13,7 @@ double tile_bytes_of(const ProgramCut& cut, const Call& call, std::int32_t tiles
 }
 
 ProgramCut program_cut(const ThreadBlockProgram& program) {
-  ProgramCut cut{program.contract.chunks_per_call(), longest_message(program), 0};
+  ProgramCut cut{program.contract.chunks_per_call(), longest_message(program), 0, program.traits};
   for (const GpuProgram& gpu : program.gpus) {
     for (const ThreadBlock& block : gpu.thread_blocks) {
       const auto sent = std::ranges::count_if(
@@ -49,6 +49,13 @@ bool uses_switches(const ThreadBlockProgram& program) {
   return false;
 }
 
+int whole_chunks(const CostModel& model, const Config& config, const CostTraits& traits,
+                 double chunk_bytes, int longest_message) {
+  const double unit_bytes = streamed_unit_bytes(model, config, traits);
+  if (chunk_bytes * longest_message <= unit_bytes) return longest_message;
+  return static_cast<int>(unit_bytes / chunk_bytes);
+}
+
 GraphShape graph_shape(const ProgramCut& cut, const CostModel& model, const Call& call,
                        const Config& config) {
   const std::int32_t tiles = tiles_of_call(cut, call, config);
@@ -58,6 +65,8 @@ GraphShape graph_shape(const ProgramCut& cut, const CostModel& model, const Call
   shape.proxies = proxy_capacity_Bps(model, config.protocol, message_bytes) < kNoRateCap;
   // Untiled messages with one slot each do not wait for a slot.
   shape.slots = !shape.tiled && cut.max_messages <= config.slots ? 0 : config.slots;
+  shape.whole_chunks =
+      whole_chunks(model, config, cut.traits, tile_bytes_of(cut, call, tiles), cut.longest_message);
   return shape;
 }
 

@@ -15,6 +15,7 @@ struct ProgramCut {
   int chunks_per_call = 1;
   int longest_message = 1;  ///< size of the largest message, chunks
   int max_messages = 0;     ///< maximum number that one thread block sends per tile
+  CostTraits traits{};      ///< ThreadBlockProgram::traits
 };
 [[nodiscard]] ProgramCut program_cut(const ThreadBlockProgram& program);
 /// Number of tiles into which a call is cut.
@@ -35,9 +36,16 @@ struct GraphShape {
   bool tiled = false;
   bool proxies = false;  ///< the ranks' proxies limit messages over the network
   int slots = 0;         ///< 0: no message waits for a slot
+  /// Longest message that is not sent on while it arrives (streamed_unit_bytes), chunks; at most
+  /// the program's longest message.
+  int whole_chunks = 0;
   friend auto operator<=>(const GraphShape&, const GraphShape&) = default;
 };
 [[nodiscard]] GraphShape graph_shape(const ProgramCut& cut, const CostModel& model,
                                      const Call& call, const Config& config);
+
+/// GraphShape::whole_chunks of messages of which a chunk has `chunk_bytes`.
+[[nodiscard]] int whole_chunks(const CostModel& model, const Config& config,
+                               const CostTraits& traits, double chunk_bytes, int longest_message);
 
 }  // namespace cclgym

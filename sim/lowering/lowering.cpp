@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "core/error.hpp"
@@ -11,6 +12,7 @@
 #include "sim/graph/dependency_tracker.hpp"
 #include "sim/graph/symmetry.hpp"
 #include "sim/lowering/lowering_internal.hpp"
+#include "sim/prices/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -25,7 +27,7 @@ std::int32_t tiles_in(const ProgramOutline& outline, const Call& call, const Con
 // The graph with one node per class of nodes that have equally long chains; the graph itself if its
 // nodes have no classes. Routes and costs do not matter: all flows cross one link.
 std::shared_ptr<const TransferGraph> graph_of_classes(
-    const std::shared_ptr<const TransferGraph>& graph) {
+    const std::shared_ptr<const TransferGraph>& graph, std::span<const TransferId> heads) {
   TransferGraph bare;
   bare.set_link_capacities({1});
   const std::int32_t links[] = {0};
@@ -33,7 +35,8 @@ std::shared_ptr<const TransferGraph> graph_of_classes(
   std::vector<std::uint64_t> kinds;
   std::vector<std::int32_t> missing;
   for (TransferId node = 0; node < graph->size(); ++node) {
-    const bool flow = graph->route_of(node) >= 0;
+    const bool flow =
+        graph->route_of(node) >= 0 || std::binary_search(heads.begin(), heads.end(), node);
     if (flow) {
       (void)bare.add_flow(route, 0, 0, kNoRateCap, graph->repeat(node));
     } else {
@@ -52,14 +55,15 @@ std::shared_ptr<const TransferGraph> graph_of_classes(
   if (std::ranges::any_of(missing, [](std::int32_t left) { return left != 0; })) return graph;
   bare.finish();
   const std::optional<GraphSymmetry> symmetry = find_symmetry(bare, kinds);
-  if (!symmetry) return graph;
+  if (!symmetry) return std::make_shared<const TransferGraph>(std::move(bare));
   return class_graph(bare, *symmetry);
 }
 
 // Number of flows on the longest chain of firings that wait for each other: the time of the graph
 // if a flow takes one unit of time and nothing else takes any.
-int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& full_graph) {
-  const std::shared_ptr<const TransferGraph> graph = graph_of_classes(full_graph);
+int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& full_graph,
+                             std::span<const TransferId> heads) {
+  const std::shared_ptr<const TransferGraph> graph = graph_of_classes(full_graph, heads);
   DependencyTracker tracker;
   tracker.load(graph);
   std::vector<TransferId> instant;
@@ -87,6 +91,20 @@ int longest_chain_of_firings(const std::shared_ptr<const TransferGraph>& full_gr
   return length;
 }
 
+// Thread blocks of a GPU that share an SM, if there are more blocks than SMs. In symmetric memory,
+// one block serves all peers.
+double sharing_blocks(const ProgramOutline& outline, const CostModel& model,
+                      const std::optional<LaunchedBlocks>& launched) {
+  if (in_symmetric_memory(outline.traits)) return outline.ranks() - 1;
+  if (model.hockney || model.max_thread_blocks == 0) return 1;
+  std::int64_t blocks = outline.launched_blocks();
+  if (launched) {
+    blocks = outline.alike_channels *
+             (outline.traits.runtime == Runtime::Nccl ? launched->channels : launched->blocks);
+  }
+  return std::max(1.0, static_cast<double>(blocks) / model.max_thread_blocks);
+}
+
 }  // namespace
 
 Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const CostModel& model,
@@ -102,6 +120,8 @@ Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const Co
       index_(outline),
       kernels_(outline.kernels()),
       use_(network_use(outline, fabric)),
+      peers_(!launched && rate_among_peers(model, 2) < 1 ? peers_at_once(outline, fabric)
+                                                         : std::vector<std::int32_t>{}),
       tiles_(tiles_in(outline, call, config)),
       costs_(model, fabric,
              {.config = config,
@@ -109,7 +129,8 @@ Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const Co
               .tile_bytes =
                   static_cast<double>(call.bytes) / outline.contract.chunks_per_call() / tiles_,
               .network_messages = use_.messages,
-              .alike_channels = outline.alike_channels}) {}
+              .alike_channels = outline.alike_channels,
+              .sharing_blocks = sharing_blocks(outline, model, launched)}) {}
 
 LoweredProgram Lowering::run() {
   graph_ = std::make_shared<TransferGraph>();
@@ -122,6 +143,7 @@ LoweredProgram Lowering::run() {
   find_connections();
   match_receives();
   add_flows();
+  add_heads();
   add_groups();
   for_each_site([this](const Site& site) { complete(site); });
   for_each_site([this](const Site& site) { connect(site); });
@@ -135,8 +157,8 @@ LoweredProgram Lowering::run() {
   lowered.kernels = kernels_;
   lowered.folded = tiles_ == 1 && graph_->folded();
   lowered.graph = std::move(graph_);
-  lowered.steps =
-      lowered.folded ? longest_chain_of_firings(lowered.graph) : longest_chain(*lowered.graph);
+  lowered.steps = lowered.folded ? longest_chain_of_firings(lowered.graph, head_nodes_)
+                                 : longest_chain(*lowered.graph, head_nodes_);
   lowered.origins = std::move(origins_);
   lowered.costs = costs_.take();
   lowered.rank_last_offset = std::move(rank_last_offset_);

@@ -13,7 +13,7 @@
 #include "sim/call/call.hpp"
 #include "sim/graph/transfer_graph.hpp"
 #include "sim/lowering/message_index.hpp"
-#include "sim/lowering/node_cost.hpp"
+#include "sim/prices/node_cost.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
@@ -22,6 +22,8 @@ namespace cclgym {
 enum class NodeRole : std::uint8_t {
   Step,     ///< the work of the step: sending, copying, reducing, taking out of the FIFO
   Arrival,  ///< a message on its way from its last byte to the step that receives it
+  Head,     ///< the first unit of a message, until it has arrived (streamed_unit_bytes)
+  Done,     ///< end of a step that sends on a message while it arrives
   Launch,   ///< the host launches a kernel of the rank (`step` is the kernel)
   Start,    ///< a kernel after the first starts on the rank (`step` is the kernel)
 };
@@ -79,6 +81,7 @@ struct LoweredProgram {
 struct LaunchedBlocks {
   int channels = 0;
   std::int64_t blocks = 0;
+  int peers = 1;  ///< other ranks of its node with which every rank exchanges messages at once
 };
 
 /// Condition under which each step of a loop becomes one node that fires once per iteration,

@@ -3,6 +3,8 @@
 // its messages, each of which carries it once, so that its rate is that of the busiest link.
 #include <algorithm>
 #include <fmt/core.h>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -68,35 +70,57 @@ std::vector<std::vector<LinkId>> Lowering::routes_of_group(
 }
 
 void Lowering::add_groups() {
+  std::map<std::int32_t, std::int32_t> answers;  // by group: the group that sends its sum back
   for (const auto& [group, members] : groups_) {
-    const std::vector<std::vector<LinkId>> routes = routes_of_group(members);
-    const std::vector<LinkId>* longest = &routes.front();
-    std::vector<std::int32_t> links;
-    for (const std::vector<LinkId>& route : routes) {
-      links.insert(links.end(), route.begin(), route.end());
-      if (route.size() > longest->size()) longest = &route;
-    }
-    if (proxies_ && crosses_network(links)) {
-      const auto first = static_cast<std::int32_t>(fabric_.links().size());
-      for (const GroupMember& member : members) {
-        links.push_back(first + member.origin.rank);
-        links.push_back(first + member.origin.peer_rank);
-      }
-    }
-    std::sort(links.begin(), links.end());
-    links.erase(std::unique(links.begin(), links.end()), links.end());
-    const GroupMember& leader = members.front();
-    const std::int32_t record = costs_.record({.work = Work::SwitchedTransfer,
-                                               .opcode = leader.opcode,
-                                               .chunks = leader.chunks,
-                                               .route = costs_.route_class(*longest)});
-    const Message message = add_flow(leader.origin, graph_->add_route(links), record, 1);
-    group_flow_[group] = message.flow;
+    const std::int32_t asked = members.front().answers;
+    if (asked != kNoGroup) answers.emplace(asked, group);
+  }
+  for (const auto& [group, members] : groups_) {
+    if (members.front().answers != kNoGroup) continue;
+    const auto answer = answers.find(group);
+    const bool answered = answer != answers.end();
+    const TransferId flow =
+        answered ? add_group(members, groups_.at(answer->second)) : add_group(members, {});
+    group_flow_[group] = flow;
+    if (answered) group_flow_[answer->second] = flow;
+  }
+}
+
+// Adds the flow of a group, over the links of both directions if the switches send the sum back.
+// The messages of the answer arrive with those of the group.
+TransferId Lowering::add_group(std::span<const GroupMember> members,
+                               std::span<const GroupMember> answer) {
+  std::vector<std::vector<LinkId>> routes = routes_of_group(members);
+  if (!answer.empty()) {
+    for (std::vector<LinkId>& route : routes_of_group(answer)) routes.push_back(std::move(route));
+  }
+  const std::vector<LinkId>* longest = &routes.front();
+  std::vector<std::int32_t> links;
+  for (const std::vector<LinkId>& route : routes) {
+    links.insert(links.end(), route.begin(), route.end());
+    if (route.size() > longest->size()) longest = &route;
+  }
+  if (proxies_ && crosses_network(links)) {
+    const auto first = static_cast<std::int32_t>(fabric_.links().size());
     for (const GroupMember& member : members) {
-      graph_->add_edge(own_node_[member.step], message.flow);
-      arrival_[member.step] = message.arrival;
+      links.push_back(first + member.origin.rank);
+      links.push_back(first + member.origin.peer_rank);
     }
   }
+  std::sort(links.begin(), links.end());
+  links.erase(std::unique(links.begin(), links.end()), links.end());
+  const GroupMember& leader = members.front();
+  const std::int32_t record = costs_.record({.work = Work::SwitchedTransfer,
+                                             .opcode = leader.opcode,
+                                             .chunks = leader.chunks,
+                                             .route = costs_.route_class(*longest)});
+  const Message message = add_flow(leader.origin, graph_->add_route(links), record, 1);
+  for (const GroupMember& member : members) {
+    graph_->add_edge(own_node_[member.step], message.flow);
+    arrival_[member.step] = message.arrival;
+  }
+  for (const GroupMember& member : answer) arrival_[member.step] = message.arrival;
+  return message.flow;
 }
 
 }  // namespace cclgym

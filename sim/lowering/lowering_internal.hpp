@@ -13,7 +13,8 @@
 #include "collectives/outline.hpp"
 #include "sim/lowering/lowering.hpp"
 #include "sim/lowering/network_use.hpp"
-#include "sim/lowering/node_cost_table.hpp"
+#include "sim/lowering/peers_at_once.hpp"
+#include "sim/prices/node_cost_table.hpp"
 
 namespace cclgym {
 
@@ -76,7 +77,7 @@ inline std::uint64_t connection_key(int source, int target, int channel, int ker
 // iteration; with tiles there are no loops, and a step's node fires once per tile.
 //
 // The parts below decide the structure: nodes, their cost records, routes and edges. Numbers come
-// only from `costs_` (sim/lowering/price.hpp). The structure uses a price only to check whether a
+// only from `costs_` (sim/prices/price.hpp). The structure uses a price only to check whether a
 // node takes time, because a launch, an arrival or a receive that takes none needs no node.
 class Lowering {
  public:
@@ -124,6 +125,7 @@ class Lowering {
     Opcode opcode;  // opcode of the sender's step
     std::int32_t chunks;
     bool reducing;
+    std::int32_t answers;  // OutlineStep::answers
   };
 
   [[nodiscard]] const OutlineStep& step_of(const Site& site) const {
@@ -182,13 +184,28 @@ class Lowering {
   void add_flows();
   [[nodiscard]] Receiver receiver_of(const Site& site);
   [[nodiscard]] const Route& route_of(const NodeOrigin& origin, int channel);
-  Message add_message(const NodeOrigin& origin, int channel, const OutlineStep& send, bool reducing,
-                      std::int32_t times);
+  [[nodiscard]] std::int32_t peers_of(std::uint32_t block) const {
+    if (launched_) return launched_->peers;
+    return peers_.empty() ? 1 : peers_[block];
+  }
+  Message add_message(const NodeOrigin& origin, const Site& site, bool reducing);
   Message add_flow(const NodeOrigin& origin, std::int32_t route, std::int32_t record,
                    std::int32_t times);
 
+  // sim/lowering/lowering_messages.cpp: steps that send a message on while it arrives.
+  void add_heads();
+  [[nodiscard]] bool streams_in(std::uint32_t step) const {
+    return !heads_.empty() && streams_in_[step] != 0;
+  }
+  [[nodiscard]] TransferId done_node(std::uint32_t step) const {
+    return !done_.empty() && done_[step] >= 0 ? done_[step] : own_node_[step];
+  }
+  void add_done(const Site& site);
+  void connect_stream(const Site& site);
+
   // sim/lowering/lowering_groups.cpp: messages that switches copy and add.
   void add_groups();
+  TransferId add_group(std::span<const GroupMember> members, std::span<const GroupMember> answer);
   [[nodiscard]] std::vector<std::vector<LinkId>> routes_of_group(
       std::span<const GroupMember> members) const;
   void require_computing(std::span<const LinkId> route, const NodeOrigin& origin) const;
@@ -206,7 +223,11 @@ class Lowering {
   bool merge_receive(const Site& site);
   void connect(const Site& site);
   void require(const Completion& completion, std::int32_t tile_lag, const Iterations& iterations);
-  void require_arrival(std::uint32_t step, std::int32_t tile_lag, const Iterations& iterations);
+  void require_arrival(std::uint32_t step, std::int32_t tile_lag, const Iterations& iterations) {
+    require_sent(arrival_, step, tile_lag, iterations);
+  }
+  void require_sent(const std::vector<TransferId>& nodes, std::uint32_t step, std::int32_t tile_lag,
+                    const Iterations& iterations);
   void require_each(MessageIndex::Of what, std::uint32_t block, std::int32_t first,
                     std::int32_t stride, std::int32_t begin, std::int32_t end,
                     std::int32_t tile_lag);
@@ -224,6 +245,7 @@ class Lowering {
   MessageIndex index_;
   int kernels_;
   NetworkUse use_;
+  std::vector<std::int32_t> peers_;  // by block (peers_at_once); empty: they make no difference
   std::int32_t tiles_;
   NodeCostTable costs_;
   std::shared_ptr<TransferGraph> graph_;
@@ -233,8 +255,14 @@ class Lowering {
   std::vector<std::int32_t> source_of_;  // by block, over all ranks: sender of its messages
   // By step of the outline:
   std::vector<Completion> completions_;
-  std::vector<TransferId> own_node_;           // -1: none
-  std::vector<TransferId> arrival_;            // by send: node at whose end its message has arrived
+  std::vector<TransferId> own_node_;  // -1: none
+  std::vector<TransferId> arrival_;   // by send: node at whose end its message has arrived
+  // By send: node at whose end the receiver can begin to send the message on; as arrival_ where it
+  // waits for the whole message. Empty if no message of the program is sent on while it arrives.
+  std::vector<TransferId> heads_;
+  std::vector<char> streams_in_;  // by step: it sends on a message while it arrives
+  std::vector<TransferId> done_;  // by step of streams_in_: node at whose end it is done; -1: none
+  std::vector<TransferId> head_nodes_;
   std::vector<std::uint32_t> first_incoming_;  // by receive: its first send in incoming_
   std::vector<IterationPiece> incoming_;
   std::map<std::int32_t, std::vector<GroupMember>> groups_;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "sim/lowering/graph_shape.hpp"
 #include "sim/lowering/lowering_internal.hpp"
 
 namespace cclgym {
@@ -87,12 +88,11 @@ void Lowering::add_flows() {
       own_node_[site.step] =
           add_delay(costs_.record({.work = Work::InPlace, .opcode = step.opcode}),
                     {site.rank, site.thread_block, site.number}, site.times);
-      groups_[step.group].push_back(
-          {site.step, origin, block.channel, step.opcode, step.count, receiver.reduces});
+      groups_[step.group].push_back({site.step, origin, block.channel, step.opcode, step.count,
+                                     receiver.reduces, step.answers});
       return;
     }
-    const Message message = add_message(origin, block.channel, step,
-                                        reduces(step.opcode) || receiver.reduces, site.times);
+    const Message message = add_message(origin, site, reduces(step.opcode) || receiver.reduces);
     own_node_[site.step] = message.flow;
     arrival_[site.step] = message.arrival;
   });
@@ -154,19 +154,20 @@ const Lowering::Route& Lowering::route_of(const NodeOrigin& origin, int channel)
   return routes_.emplace(key, Route{id, cost_class, std::move(links), network}).first->second;
 }
 
-Lowering::Message Lowering::add_message(const NodeOrigin& origin, int channel,
-                                        const OutlineStep& send, bool reducing,
-                                        std::int32_t times) {
-  const Route& route = route_of(origin, channel);
-  const std::int32_t record = costs_.record({.work = Work::Transfer,
-                                             .opcode = send.opcode,
-                                             .reducing = reducing,
-                                             .chunks = send.count,
-                                             .route = route.cost_class});
+Lowering::Message Lowering::add_message(const NodeOrigin& origin, const Site& site, bool reducing) {
+  const OutlineStep& send = step_of(site);
+  const Route& route = route_of(origin, block_of(site).channel);
+  const std::int32_t record =
+      costs_.record({.work = Work::Transfer,
+                     .opcode = send.opcode,
+                     .reducing = reducing,
+                     .chunks = send.count,
+                     .route = route.cost_class,
+                     .peers = route.crosses_network ? 1 : peers_of(site.block)});
   if (model_.network_burst_bytes > 0 && route.crosses_network) {
-    count_bytes(origin, route.links, costs_.price_of(record).wire_bytes * tiles_ * times);
+    count_bytes(origin, route.links, costs_.price_of(record).wire_bytes * tiles_ * site.times);
   }
-  return add_flow(origin, route.id, record, times);
+  return add_flow(origin, route.id, record, site.times);
 }
 
 // Adds a flow, and a node for the arrival of its message if that takes time.
@@ -187,6 +188,81 @@ Lowering::Message Lowering::add_flow(const NodeOrigin& origin, std::int32_t rout
                                        times);
   graph_->add_edge(flow, arrival);
   return {flow, arrival};
+}
+
+// --- streams --------------------------------------------------------------------------------
+
+// Streams are steps that receive a message and send it on while it arrives (LL, LL128).
+//
+// The step waits for the head of the message, a delay that starts with the message's flow and ends
+// when the first unit has arrived. It is done when it has sent its message and has received all of
+// the other, and its own message does not arrive before that either.
+
+// Adds the head of every message that is sent on while it arrives. Messages over the network are
+// not: their proxies wait for the whole message.
+void Lowering::add_heads() {
+  const double chunk_bytes = costs_.tile_bytes() / outline_.alike_channels;
+  const std::int32_t longest = outline_.longest_message();
+  const int whole = whole_chunks(model_, config_, outline_.traits, chunk_bytes, longest);
+  if (whole >= longest) return;
+  const auto may_stream = [&](const Site& site) {
+    const OutlineStep& step = step_of(site);
+    if (!sends(step.opcode) || step.group != kNoGroup || step.count <= whole) return false;
+    const NodeOrigin& origin = origins_[static_cast<std::size_t>(own_node_[site.step])];
+    return !route_of(origin, block_of(site).channel).crosses_network;
+  };
+  std::vector<char> streams(outline_.steps.size(), 0);
+  for_each_site([&](const Site& site) { streams[site.step] = may_stream(site) ? 1 : 0; });
+  streams_in_.assign(outline_.steps.size(), 0);
+  heads_ = arrival_;
+  for_each_site([&](const Site& site) {
+    if (streams[site.step] == 0 || !receives(step_of(site).opcode)) return;
+    for (const IterationPiece& piece : incoming(site.step)) {
+      if (streams[piece.step] == 0) continue;
+      streams_in_[site.step] = 1;
+      const TransferId flow = own_node_[piece.step];
+      if (heads_[piece.step] != arrival_[piece.step]) continue;
+      NodeCost cost = costs_.cost_of(costs_.record_of(flow));
+      cost.work = Work::Head;
+      NodeOrigin origin = origins_[static_cast<std::size_t>(flow)];
+      origin.role = NodeRole::Head;
+      const std::int32_t record = costs_.record(cost);
+      origins_.push_back(origin);
+      costs_.add_node(record);
+      heads_[piece.step] = graph_->add_delay(latency_s(record), graph_->repeat(flow), true);
+      head_nodes_.push_back(heads_[piece.step]);
+    }
+  });
+  if (head_nodes_.empty()) {
+    heads_.clear();
+  } else {
+    done_.assign(outline_.steps.size(), -1);
+  }
+}
+
+// Adds the node at whose end a step that sends on a message is done.
+void Lowering::add_done(const Site& site) {
+  const NodeOrigin origin{.rank = site.rank,
+                          .thread_block = site.thread_block,
+                          .step = site.number,
+                          .role = NodeRole::Done};
+  const std::int32_t record =
+      costs_.record({.work = Work::InPlace, .opcode = step_of(site).opcode});
+  done_[site.step] = add_delay(record, origin, site.times);
+}
+
+// Adds the edges of a step that sends, besides those of its flow: the head of its message waits for
+// what the flow waits for (requirements_).
+void Lowering::connect_stream(const Site& site) {
+  const TransferId flow = own_node_[site.step];
+  const TransferId arrival = arrival_[site.step];
+  if (heads_[site.step] != arrival) add_edges(heads_[site.step], site.times);
+  if (!streams_in(site.step)) return;
+  requirements_.clear();
+  require_arrival(site.step, 0, {0, site.times, 0});
+  if (arrival != flow) add_edges(arrival, site.times);
+  requirements_.push_back({flow, 0, {0, site.times, 0}});
+  add_edges(done_[site.step], site.times);
 }
 
 }  // namespace cclgym

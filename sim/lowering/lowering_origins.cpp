@@ -57,6 +57,7 @@ std::string describe_node(const LoweredProgram& lowered, TransferId node, std::i
   if (lowered.classes && lowered.classes->examples) {
     step = fmt::format("rank {}{}", origin.rank, step.substr(step.find(": ")));
   }
+  if (origin.role == NodeRole::Head) return step + ", first unit";
   return step + (origin.role == NodeRole::Arrival ? ", in flight" : "");
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "sim/lowering/lowering_internal.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -43,6 +43,7 @@ void Lowering::complete(const Site& site) {
   if (sends(step.opcode)) {
     completions_[site.step].parts[0] =
         step.group == kNoGroup ? own : CompletionPart{CompletionPart::Kind::Group, step.group};
+    if (streams_in(site.step)) add_done(site);
     return;
   }
   // Data that switches copied or added, or that came by MPI, is in place when it arrives.
@@ -139,11 +140,18 @@ void Lowering::connect(const Site& site) {
     if (!has_arrival(site.step)) {
       graph_->add_unsatisfiable_dependency(node);
     } else if (!takes_while_arriving(site.step)) {
-      require_arrival(site.step, 0, {0, site.times, 0});
+      require_sent(streams_in(site.step) ? heads_ : arrival_, site.step, 0, {0, site.times, 0});
     }
   }
-  if (sends(step.opcode) && slots_ > 0) require_slot(site);
+  const bool limited = sends(step.opcode) && slots_ > 0;
+  if (limited && step.answers == kNoGroup) require_slot(site);
   add_edges(node, site.times);
+  if (!heads_.empty() && sends(step.opcode) && step.group == kNoGroup) connect_stream(site);
+  if (!limited || step.answers == kNoGroup) return;
+  // Switches that send a sum back wait for free slots before they begin to add.
+  requirements_.clear();
+  require_slot(site);
+  add_edges(group_flow_.at(step.group), site.times);
 }
 
 // Makes iterations [begin, end) wait for items first, first + stride, … of a block.
@@ -170,7 +178,7 @@ void Lowering::require(const Completion& completion, std::int32_t tile_lag,
       case Kind::None:
         break;
       case Kind::Own:
-        requirements_.push_back({own_node_[static_cast<std::size_t>(part.id)], tile_lag, of});
+        requirements_.push_back({done_node(static_cast<std::uint32_t>(part.id)), tile_lag, of});
         break;
       case Kind::Group:
         requirements_.push_back({group_flow_.at(part.id), tile_lag, of});
@@ -185,8 +193,10 @@ void Lowering::require(const Completion& completion, std::int32_t tile_lag,
   }
 }
 
-void Lowering::require_arrival(std::uint32_t step, std::int32_t tile_lag,
-                               const Iterations& iterations) {
+// Makes iterations wait for nodes that stand for the messages that a step receives; `nodes` has one
+// for each send.
+void Lowering::require_sent(const std::vector<TransferId>& nodes, std::uint32_t step,
+                            std::int32_t tile_lag, const Iterations& iterations) {
   const auto pieces = incoming(step);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const std::int32_t begin = std::max(iterations.begin, pieces[i].from - iterations.shift);
@@ -194,7 +204,7 @@ void Lowering::require_arrival(std::uint32_t step, std::int32_t tile_lag,
     if (i + 1 < pieces.size()) end = std::min(end, pieces[i + 1].from - iterations.shift);
     if (begin >= end) continue;
     requirements_.push_back(
-        {arrival_[pieces[i].step], tile_lag, {begin, end, iterations.shift + pieces[i].shift}});
+        {nodes[pieces[i].step], tile_lag, {begin, end, iterations.shift + pieces[i].shift}});
   }
 }
 

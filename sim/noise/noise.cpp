@@ -6,32 +6,15 @@
 #include <vector>
 
 #include "core/index.hpp"
-#include "sim/lowering/price.hpp"
+#include "sim/engine/firing_run.hpp"
 #include "sim/noise/noise_background.hpp"
+#include "sim/noise/noise_jitter.hpp"
 #include "sim/noise/noise_load.hpp"
+#include "sim/prices/price.hpp"
 
 namespace cclgym {
 
 namespace {
-
-// The current costs of a graph.
-TransferGraph::Costs numbers_of(const TransferGraph& graph) {
-  TransferGraph::Costs numbers;
-  const std::size_t nodes = at(graph.size());
-  numbers.bytes.reserve(nodes);
-  numbers.latency_s.reserve(nodes);
-  numbers.rate_cap_Bps.reserve(nodes);
-  numbers.repeat.reserve(nodes);
-  for (TransferId node = 0; node < graph.size(); ++node) {
-    numbers.bytes.push_back(graph.bytes(node));
-    numbers.latency_s.push_back(graph.latency_s(node));
-    numbers.rate_cap_Bps.push_back(graph.rate_cap_Bps(node));
-    numbers.repeat.push_back(graph.repeat(node));
-  }
-  const auto capacities = graph.link_capacities_Bps();
-  numbers.capacity_Bps.assign(capacities.begin(), capacities.end());
-  return numbers;
-}
 
 std::shared_ptr<const TransferGraph> with_numbers(const TransferGraph& graph,
                                                   TransferGraph::Costs numbers) {
@@ -96,7 +79,7 @@ class SlowDown {
              TransferGraph::Costs& numbers) {
     for (TransferId node = 0; node < lowered.graph->size(); ++node) {
       const NodeOrigin& origin = lowered.origins[at(node)];
-      if (origin.role != NodeRole::Step) continue;
+      if (origin.role != NodeRole::Step && origin.role != NodeRole::Head) continue;
       double rate = rates[at(origin.rank)];
       if (origin.peer_rank >= 0) rate = std::min(rate, rates[at(origin.peer_rank)]);
       if (rate == 1) continue;
@@ -130,56 +113,6 @@ class SlowDown {
   std::map<std::pair<std::int32_t, double>, std::int32_t> slowed_;
 };
 
-// Link kind that decides the jitter of a route's messages.
-LinkKind jitter_kind(const Fabric& fabric, std::span<const std::int32_t> route) {
-  bool pcie = false;
-  bool nvlink = false;
-  for (const std::int32_t id : route) {
-    if (at(id) >= fabric.links().size()) continue;  // a proxy or a connection
-    const LinkKind kind = fabric.links()[at(id)].kind;
-    if (kind == LinkKind::Network) return kind;
-    pcie = pcie || kind == LinkKind::Pcie;
-    nvlink = nvlink || kind == LinkKind::NvLink;
-  }
-  return pcie ? LinkKind::Pcie : nvlink ? LinkKind::NvLink : LinkKind::Generic;
-}
-
-double draw_jitter_s(const MessageJitter& jitter, Random& random) {
-  double late_s = lognormal(random, jitter.median_s, jitter.sigma);
-  if (random.uniform() < jitter.tail_probability) {
-    late_s += pareto(random, jitter.tail_least_s, jitter.tail_shape);
-  }
-  return late_s;
-}
-
-// Adds jitter to the messages of a program that is not folded. The jitter delays the arrival of a
-// message, or the flow if the model has no separate arrival.
-void add_jitter(LoweredProgram& lowered, const Fabric& fabric, const NoiseProfile& profile,
-                const NoiseSeed& seed) {
-  const TransferGraph& graph = *lowered.graph;
-  std::vector<LinkKind> kinds;
-  for (std::int32_t route = 0; route < graph.routes(); ++route) {
-    kinds.push_back(jitter_kind(fabric, graph.route_links(route)));
-  }
-  TransferGraph::Costs numbers = numbers_of(graph);
-  for (TransferId node = 0; node < graph.size(); ++node) {
-    if (graph.route_of(node) < 0) continue;
-    const MessageJitter& jitter =
-        profile.jitter[static_cast<std::size_t>(kinds[at(graph.route_of(node))])];
-    if (!jitter.any()) continue;
-    TransferId late = node;
-    for (const TransferGraph::Edge& edge : graph.successors(node)) {
-      if (lowered.origins[at(edge.target)].role == NodeRole::Arrival) late = edge.target;
-    }
-    Random random = call_stream(seed, NoiseDraw::MessageJitter, static_cast<std::uint64_t>(node));
-    const double delay_s = draw_jitter_s(jitter, random);
-    numbers.latency_s[at(late)] += delay_s;
-    lowered.costs.delays.push_back({late, delay_s});
-  }
-  std::ranges::stable_sort(lowered.costs.delays, {}, &NodeCosts::Delay::node);
-  lowered.graph = with_numbers(graph, std::move(numbers));
-}
-
 std::vector<bool> used_links(const TransferGraph& graph, std::size_t links) {
   std::vector<bool> used(links, false);
   for (std::int32_t route = 0; route < graph.routes(); ++route) {
@@ -197,7 +130,7 @@ bool any_degraded(const NoiseProfile& profile) {
 void add_stragglers(LoweredProgram& lowered, const Fabric& fabric, const CostModel& model,
                     const NoiseProfile& profile, const NoiseSeed& seed) {
   if (!any_degraded(profile) && !profile.slow_gpus.any() && !profile.slow_nics.any()) return;
-  TransferGraph::Costs numbers = numbers_of(*lowered.graph);
+  TransferGraph::Costs numbers = costs_of(*lowered.graph);
   degrade_links(numbers, fabric, profile, seed);
   if (profile.slow_nics.any()) slow_down_nics(numbers, fabric, profile.slow_nics);
   if (profile.slow_gpus.any()) {
@@ -207,10 +140,53 @@ void add_stragglers(LoweredProgram& lowered, const Fabric& fabric, const CostMod
   lowered.graph = with_numbers(*lowered.graph, std::move(numbers));
 }
 
+// Load on the links that a graph uses; null if there is none.
+std::unique_ptr<CapacityProcess> load_of(const TransferGraph& graph, const Fabric& fabric,
+                                         const NoiseProfile& profile, const NoiseSeed& seed) {
+  if (!profile.any_load()) return nullptr;
+  const auto now_Bps = graph.link_capacities_Bps();
+  auto load = std::make_unique<LoadProcess>(fabric, profile, now_Bps,
+                                            used_links(graph, now_Bps.size()), seed);
+  return load->any() ? std::move(load) : nullptr;
+}
+
+// Sets latencies by firing and capacities if FiringRun can run the folded graph. Without load, a
+// run may need no events at all (FixedRates), and a background has nodes of its own.
+bool keep_folded(NoisyProgram& noisy, const Fabric& fabric, const NoiseProfile& profile,
+                 const NoiseSeed& seed) {
+  const TransferGraph& graph = *noisy.lowered.graph;
+  if (profile.background.any() || !FiringRun::possible(graph)) return false;
+  require_unfoldable(graph);
+  std::unique_ptr<CapacityProcess> load = load_of(graph, fabric, profile, seed);
+  if (!load) return false;
+  noisy.latencies = JitteredLatencies::make(noisy.lowered, fabric, profile, seed);
+  if (!noisy.latencies) return false;
+  noisy.capacities = std::move(load);
+  return true;
+}
+
 }  // namespace
 
+TransferGraph::Costs costs_of(const TransferGraph& graph) {
+  TransferGraph::Costs numbers;
+  const std::size_t nodes = at(graph.size());
+  numbers.bytes.reserve(nodes);
+  numbers.latency_s.reserve(nodes);
+  numbers.rate_cap_Bps.reserve(nodes);
+  numbers.repeat.reserve(nodes);
+  for (TransferId node = 0; node < graph.size(); ++node) {
+    numbers.bytes.push_back(graph.bytes(node));
+    numbers.latency_s.push_back(graph.latency_s(node));
+    numbers.rate_cap_Bps.push_back(graph.rate_cap_Bps(node));
+    numbers.repeat.push_back(graph.repeat(node));
+  }
+  const auto capacities = graph.link_capacities_Bps();
+  numbers.capacity_Bps.assign(capacities.begin(), capacities.end());
+  return numbers;
+}
+
 NoisyProgram apply_noise(LoweredProgram lowered, const Fabric& given, const CostModel& model,
-                         const NoiseProfile& profile, const NoiseSeed& seed) {
+                         const NoiseProfile& profile, const NoiseSeed& seed, JitterForm form) {
   NoisyProgram noisy;
   noisy.lowered = std::move(lowered);
   const std::shared_ptr<const Fabric> bound = noisy.lowered.fabric;
@@ -220,6 +196,9 @@ NoisyProgram apply_noise(LoweredProgram lowered, const Fabric& given, const Cost
   noisy.rank_last = noisy.lowered.rank_last;
   if (profile.any_jitter()) {
     noisy.unfolded = noisy.lowered.graph->folded();
+    if (noisy.unfolded && form == JitterForm::Folded && keep_folded(noisy, fabric, profile, seed)) {
+      return noisy;
+    }
     if (noisy.unfolded) {
       LoweredProgram each = unfolded(noisy.lowered);
       add_jitter(each, fabric, profile, seed);
@@ -237,12 +216,7 @@ NoisyProgram apply_noise(LoweredProgram lowered, const Fabric& given, const Cost
       noisy.graph = std::make_shared<TransferGraph>(noisy.graph->with_background(others));
     }
   }
-  if (profile.any_load()) {
-    const auto now_Bps = noisy.graph->link_capacities_Bps();
-    auto load = std::make_unique<LoadProcess>(fabric, profile, now_Bps,
-                                              used_links(*noisy.graph, now_Bps.size()), seed);
-    if (load->any()) noisy.capacities = std::move(load);
-  }
+  noisy.capacities = load_of(*noisy.graph, fabric, profile, seed);
   return noisy;
 }
 

@@ -33,14 +33,17 @@ void copy_unsatisfiable(const TransferGraph& from, const std::vector<TransferId>
 
 }  // namespace
 
+void require_unfoldable(const TransferGraph& graph) {
+  if (graph.firings() <= kMaxUnfolded) return;
+  throw UserError(fmt::format(
+      "noise with jitter simulates each message by itself: {} of them are more than {}; expected "
+      "larger tiles, or a profile without jitter",
+      graph.firings(), kMaxUnfolded));
+}
+
 LoweredProgram unfolded(const LoweredProgram& lowered) {
   const TransferGraph& graph = *lowered.graph;
-  if (graph.firings() > kMaxUnfolded) {
-    throw UserError(fmt::format(
-        "noise with jitter simulates each message by itself: {} of them are more than {}; expected "
-        "larger tiles, or a profile without jitter",
-        graph.firings(), kMaxUnfolded));
-  }
+  require_unfoldable(graph);
   auto copy = std::make_shared<TransferGraph>();
   LoweredProgram result = lowered;
   result.origins.clear();

@@ -15,7 +15,8 @@ constexpr NcclVersion kBasedOn{2, 20, 5};
 
 class RcclDefaultTuner final : public Tuner {
  public:
-  explicit RcclDefaultTuner(const Fabric& fabric) : comm_(rccl_comm_for(fabric)) {}
+  RcclDefaultTuner(const Fabric& fabric, RcclRelease release)
+      : release_(release), comm_(rccl_comm_for(fabric, 0, release)) {}
 
   [[nodiscard]] bool chooses_for(CollectiveKind collective) const override {
     return collective != CollectiveKind::Custom && collective != CollectiveKind::Reduce;
@@ -38,10 +39,12 @@ class RcclDefaultTuner final : public Tuner {
   }
 
   [[nodiscard]] std::string description() const override {
-    return fmt::format("default choice of RCCL {} (ROCm 6.2.0) among Ring and Tree", kRcclRelease);
+    return fmt::format("default choice of RCCL {}{} among Ring and Tree", to_string(release_),
+                       release_ == RcclRelease::Rccl2205 ? " (ROCm 6.2.0)" : "");
   }
 
  private:
+  RcclRelease release_;
   RcclComm comm_;
 };
 
@@ -49,13 +52,10 @@ class RcclDefaultTuner final : public Tuner {
 
 std::unique_ptr<const Tuner> make_rccl_default_tuner(std::string_view argument,
                                                      const TunerSite& site) {
-  if (!argument.empty() && argument != kRcclRelease) {
-    throw UserError(site.where, fmt::format("RCCL release {}; expected {}, the only one whose "
-                                            "tuning tables are here",
-                                            quoted(argument), kRcclRelease));
-  }
   try {
-    return std::make_unique<const RcclDefaultTuner>(*site.fabric);
+    const RcclRelease release =
+        argument.empty() ? RcclRelease::Rccl2205 : parse_rccl_release(argument);
+    return std::make_unique<const RcclDefaultTuner>(*site.fabric, release);
   } catch (const UserError& error) {
     throw UserError(site.where, error.what());
   }

@@ -32,7 +32,8 @@ const std::vector<TunerKind>& kinds() {
        make_dispatch_tuner},
       {{"nccl-default:VERSION",
         "default choice of an NCCL release (2.8.4, 2.18 or newer; without :VERSION the newest); "
-        ":VERSION:PROTOCOL[:ALGORITHM] restricts it like NCCL_PROTO and NCCL_ALGO"},
+        ":VERSION:PROTOCOL[:ALGORITHM] restricts it like NCCL_PROTO and NCCL_ALGO; "
+        ":VERSION:symmetric has buffers in symmetric windows (2.27 or newer)"},
        "nccl-default",
        false,
        [](std::string_view version, const TunerSite& site) {
@@ -43,7 +44,8 @@ const std::vector<TunerKind>& kinds() {
        "openmpi-default",
        false,
        make_openmpi_default_tuner},
-      {{"rccl-default", "default choice of RCCL 2.20.5 on MI250X and MI300X"},
+      {{"rccl-default:VERSION",
+        "default choice of RCCL 2.20.5 or 2.21.5 on MI250X and MI300X (:VERSION is optional)"},
        "rccl-default",
        false,
        make_rccl_default_tuner},
@@ -99,8 +101,12 @@ std::unique_ptr<const Tuner> make_tuner(std::string_view name, const TunerSite& 
     if (kind.prefix != prefix_of(name)) continue;
     const std::size_t colon = name.find(':');
     if (name.ends_with(':')) {
-      throw UserError(site.where, "nothing after the colon of " + quoted(name) + "; expected " +
-                                      std::string(kind.info.form));
+      std::string_view before = name.substr(0, name.find_last_not_of(':') + 1);
+      std::string expected = std::string(kind.info.form);
+      // Something valid may be in front of the last colon.
+      if (before.find(':') != std::string_view::npos) expected += ", e.g. " + quoted(before);
+      throw UserError(site.where,
+                      "nothing after the last colon of " + quoted(name) + "; expected " + expected);
     }
     return kind.make(colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1),
                      site);

@@ -28,6 +28,9 @@ class Tuner {
   /// The configuration for a call. Equal calls get equal configurations. Throws UserError if the
   /// tuner has none for this call.
   [[nodiscard]] virtual Config choose(const Call& call) const = 0;
+  /// A sentence about the choice for a call if the tuner's name lets users expect another; mostly
+  /// empty.
+  [[nodiscard]] virtual std::string note(const Call& /*call*/) const { return {}; }
   /// True if it chooses for calls of this collective. Experiments skip other collectives, as they
   /// do for an algorithm that lacks the collective.
   [[nodiscard]] virtual bool chooses_for(CollectiveKind /*collective*/) const { return true; }

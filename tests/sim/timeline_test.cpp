@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "cost_models/parameters/shipped_sets.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 

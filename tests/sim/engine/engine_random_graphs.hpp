@@ -203,4 +203,56 @@ class RandomGraph {
   bool folded_ = false;
 };
 
+/// A random graph of nodes that fire up to 40 times, with edges of all kinds, on links that hardly
+/// ever saturate.
+inline std::shared_ptr<const TransferGraph> random_roomy_graph(std::uint64_t seed) {
+  Dice dice(seed);
+  const bool ties = dice.chance(0.5);
+  const bool folded = dice.chance(0.8);
+  const std::int32_t links = dice.between(1, 5);
+  const std::int32_t nodes = dice.between(1, 30);
+  const std::int32_t tiles = dice.between(2, 40);
+  TransferGraph graph;
+  std::vector<double> capacities_Bps;
+  for (std::int32_t link = 0; link < links; ++link) {
+    // Room for all nodes at once, in most graphs.
+    capacities_Bps.push_back(dice.chance(0.97) ? 1e9 * nodes * (1 + dice.unit()) : 2e9);
+  }
+  graph.set_link_capacities(capacities_Bps);
+  std::vector<TransferId> order;  // the order along the edges without a lag
+  for (std::int32_t id = 0; id < nodes; ++id) {
+    const std::int32_t repeat = !folded || dice.chance(0.1) ? 1
+                                : dice.chance(0.9)          ? tiles
+                                                            : dice.between(1, 40);
+    const double latency_s = dice.chance(0.2) ? 0 : ties ? 1e-6 : dice.decades(-8, -5);
+    if (dice.chance(0.3)) {
+      graph.add_delay(latency_s, repeat, dice.chance(0.5));
+    } else {
+      std::vector<std::int32_t> route{dice.between(0, links - 1)};
+      if (dice.chance(0.5)) route.push_back((route.front() + 1) % links);
+      if (links == 1) route.resize(1);
+      const double bytes = dice.chance(0.1) ? 0 : ties ? 1e3 : dice.decades(0, 5);
+      graph.add_flow(graph.add_route(route), bytes, latency_s, dice.one_of({1e9, 0.5e9, 0.9e9}),
+                     repeat);
+    }
+    order.insert(order.begin() + dice.between(0, id), id);
+  }
+  for (std::int32_t tries = dice.between(0, 3 * nodes); tries > 0; --tries) {
+    std::int32_t from = dice.between(0, nodes - 1);
+    std::int32_t to = dice.between(0, nodes - 1);
+    const double kind = dice.unit();
+    // Most edges lead forward, so that few graphs stall.
+    if (from > to && (kind < 0.7 || dice.chance(0.9))) std::swap(from, to);
+    const std::int32_t lag = kind < 0.4    ? 0
+                             : kind < 0.55 ? TransferGraph::kFirstOnly
+                             : kind < 0.7  ? TransferGraph::kAfterLast
+                                           : dice.between(1, 9);
+    if (from == to) continue;
+    graph.add_edge(order[static_cast<std::size_t>(from)], order[static_cast<std::size_t>(to)],
+                   folded ? lag : 0);
+  }
+  graph.finish();
+  return std::make_shared<const TransferGraph>(std::move(graph));
+}
+
 }  // namespace cclgym::test

@@ -1,7 +1,7 @@
 // Compares the rates of engine flow with an oracle that shares no code or method with it. The
 // oracle raises all flows together in small steps and freezes flows that meet a full link or their
 // cap.
-#include "sim/engine/flow_network.hpp"
+#include "sim/engine/sharing/flow_network.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/analysis.hpp"
 #include "sim/call/tiles.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"

@@ -7,7 +7,7 @@
 #include "collectives/library/algorithm_library.hpp"
 #include "cost_models/cost_model.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "sim/simulator.hpp"
 #include "support/catch.hpp"
 #include "topology_models/machines/registry.hpp"

@@ -2,7 +2,7 @@
 
 #include "core/error.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 #include "support/shipped_algorithms.hpp"

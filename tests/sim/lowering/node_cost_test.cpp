@@ -1,5 +1,5 @@
 // Tests of the cost records of graph nodes, and of their prices.
-#include "sim/lowering/node_cost.hpp"
+#include "sim/prices/node_cost.hpp"
 
 #include <algorithm>
 #include <string>
@@ -9,8 +9,8 @@
 
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/lowering/lowering.hpp"
-#include "sim/lowering/node_cost_table.hpp"
-#include "sim/lowering/price.hpp"
+#include "sim/prices/node_cost_table.hpp"
+#include "sim/prices/price.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 
@@ -98,6 +98,13 @@ TEST_CASE("prices of cost records, by hand", "[sim][price]") {
     CHECK(priced(cost) == Price{6144, 0x1p-22, 0x1p32});
     cost.gpu_rate = 0.25;
     CHECK(priced(cost) == Price{6144, 0x1p-22, 0x1p30});
+    CostModel crowded = model;
+    crowded.peer_efficiency = 0.5;  // a quarter of the rates is lost between two peers
+    cost.peers = 2;
+    CHECK(price(crowded, *f, terms, routes, cost) == Price{8192, 0x1p-22, 0x1p30 / 0.75});
+    CHECK(priced(cost) == Price{6144, 0x1p-22, 0x1p30});
+    cost.peers = 1;
+    CHECK(price(crowded, *f, terms, routes, cost) == Price{6144, 0x1p-22, 0x1p30});
     cost.reducing = true;  // 2^31 B/s of payload are 2^32 B/s on the wire; half of the threads
     CHECK(priced(cost) == Price{6144, 0x1p-22, 0x1p29});
     cost.work = Work::Arrival;

@@ -6,8 +6,8 @@
 
 #include "collectives/library/program_entry.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
-#include "sim/lowering/price.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/price.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "sim/simulator.hpp"
 #include "sim/tuners/named_programs.hpp"
 #include "support/catch.hpp"

@@ -6,9 +6,9 @@
 
 #include "core/index.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
-#include "sim/lowering/price.hpp"
-#include "sim/lowering/transfer_cost.hpp"
 #include "sim/noise/noise.hpp"
+#include "sim/prices/price.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 

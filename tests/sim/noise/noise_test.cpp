@@ -193,6 +193,39 @@ TEST_CASE("unfolding changes nothing but the number of nodes", "[sim][noise]") {
   }
 }
 
+TEST_CASE("times of single calls and of records have the same bits", "[sim][noise]") {
+  // Records unfold the graph, single calls do not where nothing else is random.
+  NoiseProfile cloud = noise_profile_for("cloud-ib");
+  NoiseProfile fast = cloud;  // changes within a call, and jitter inside nodes
+  fast.load[kNetwork].correlation_s = 5e-6;
+  fast.jitter[static_cast<std::size_t>(LinkKind::NvLink)] = {.median_s = 50e-9, .sigma = 1};
+  NoiseProfile jitter = cloud;
+  jitter.load = {};
+  int tiled_calls = 0;
+  for (const NoiseProfile& noise : {cloud, fast, jitter, everything()}) {
+    for (const std::string model : {"a100", "hockney"}) {
+      for (const std::string algorithm : {"ring", "tree", "two-step", "hierarchical"}) {
+        const CollectiveKind collective =
+            algorithm == "two-step" ? CollectiveKind::AllToAll : CollectiveKind::AllReduce;
+        Simulator simulator = simulator_of(ndv4(2), noise, "flow", model);
+        const Config config = tiled(config_of(algorithm, 2));
+        for (const std::uint64_t repetition : {0U, 5U}) {
+          const Call call = call_of(collective, 1 << 19);
+          const Result single = simulator.simulate(call, config, 3, repetition);
+          const Result record = simulator.record(call, config, 3, repetition).result;
+          CAPTURE(noise.name, model, algorithm, repetition);
+          REQUIRE(single.time_s == record.time_s);
+          REQUIRE(single.rank_time_s == record.rank_time_s);
+          CHECK(single.simulated_tiles == record.simulated_tiles);
+          CHECK(single.steps == record.steps);
+          tiled_calls += single.tiles > 1 ? 1 : 0;
+        }
+      }
+    }
+  }
+  CHECK(tiled_calls > 20);
+}
+
 TEST_CASE("stragglers have the expected cost", "[sim][noise]") {
   const Call call = call_of(CollectiveKind::AllToAll, 16 << 20);
   const Config config = config_of("two-step", 2);

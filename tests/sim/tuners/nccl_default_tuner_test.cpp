@@ -9,33 +9,12 @@
 #include "cost_models/nccl/nccl_p2p.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/simulator.hpp"
+#include "sim/tuners/tuner_testing.hpp"
 #include "support/catch.hpp"
 #include "topology_models/machines/registry.hpp"
 
 using namespace cclgym;
-
-namespace {
-
-TunerSite site_of(const char* fabric, int servers) {
-  FabricSpec spec;
-  spec.name = fabric;
-  if (servers > 1) spec.servers = servers;
-  TunerSite site{.fabric = make_fabric(spec)};
-  site.cost_model = cost_model_for("auto", *site.fabric);
-  site.where = {"experiment.yaml", 3, 7};
-  return site;
-}
-
-std::string refusal(const char* name, const TunerSite& site) {
-  try {
-    (void)make_tuner(name, site);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return {};
-}
-
-}  // namespace
+using namespace cclgym::test;
 
 TEST_CASE("nccl-default is the model's choice of ring and tree", "[sim][nccl-default-tuner]") {
   for (const char* version : {"2.8.4", "2.18.3", "2.28.9", "2.30.7"}) {
@@ -124,7 +103,7 @@ TEST_CASE("PAT if each node has one GPU", "[sim][nccl-default-tuner]") {
 
 TEST_CASE("a tuner's name must be complete", "[sim][nccl-default-tuner]") {
   CHECK(refusal("nccl-default:", site_of("ndv4", 1)) ==
-        "experiment.yaml:3:7: nothing after the colon of 'nccl-default:'; expected "
+        "experiment.yaml:3:7: nothing after the last colon of 'nccl-default:'; expected "
         "nccl-default:VERSION");
 }
 
@@ -209,7 +188,9 @@ TEST_CASE("nccl-default:VERSION:PROTOCOL is NCCL_PROTO", "[sim][nccl-default-tun
   CHECK(simple->description().find("with protocol Simple") != std::string::npos);
   CHECK(refusal("nccl-default:2.8.4:Simpel", site).find("did you mean 'Simple'?") !=
         std::string::npos);
-  CHECK(refusal("nccl-default:2.8.4:", site).find("nothing after the colon") != std::string::npos);
+  CHECK(refusal("nccl-default:2.8.4:", site) ==
+        "experiment.yaml:3:7: nothing after the last colon of 'nccl-default:2.8.4:'; expected "
+        "nccl-default:VERSION, e.g. 'nccl-default:2.8.4'");
 }
 
 TEST_CASE("nccl-default:VERSION:PROTOCOL:ALGORITHM is NCCL_PROTO and NCCL_ALGO",

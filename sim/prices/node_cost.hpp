@@ -20,7 +20,8 @@ enum class Work : std::uint8_t {
   Transfer,          ///< a message between two ranks
   SwitchedTransfer,  ///< messages that switches copy or add, as one flow
   Arrival,           ///< flight of a Transfer after its last byte has left
-  SwitchedArrival    ///< flight of a SwitchedTransfer
+  SwitchedArrival,   ///< flight of a SwitchedTransfer
+  Head               ///< from the start of a Transfer until its first unit has arrived
 };
 
 /// Cost record of a node. Nodes with equal records cost the same under every cost model, whatever
@@ -34,6 +35,8 @@ struct NodeCost {
   std::int32_t route = -1;         ///< transfers and arrivals: index into NodeCosts::routes
   std::int32_t channels = 0;       ///< launches: channels of the kernel
   std::int32_t thread_blocks = 0;  ///< launches: thread blocks of the kernel on this GPU
+  /// Transfers inside a node: peers with which an end of the message exchanges messages at once.
+  std::int32_t peers = 1;
   /// Share of its rates that the slower GPU at the ends of the node has left (noise).
   double gpu_rate = 1;
 
@@ -48,6 +51,10 @@ struct PriceTerms {
   /// Maximum number of messages of a connection between nodes in one kernel of the program.
   std::int64_t network_messages = 0;
   int alike_channels = 1;  ///< ProgramOutline::alike_channels
+  /// Thread blocks of the program that share the rate of one: those of a kernel per SM, which is up
+  /// to 1 if every block has an SM of its own; in symmetric memory, the blocks of a channel, one
+  /// for each peer, which are one block of NCCL's kernel.
+  double sharing_blocks = 1;
 };
 
 /// Cost records of a lowered program.

@@ -1,4 +1,4 @@
-#include "sim/engine/flow_network.hpp"
+#include "sim/engine/sharing/flow_network.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/engine/flow_network.hpp"
+#include "sim/engine/sharing/flow_network.hpp"
 
 namespace cclgym {
 

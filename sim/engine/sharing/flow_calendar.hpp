@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "sim/engine/flow_slots.hpp"
+#include "sim/engine/sharing/flow_slots.hpp"
 
 namespace cclgym {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cost_models/cost_model.hpp"
-#include "sim/lowering/node_cost.hpp"
-#include "sim/lowering/price.hpp"
+#include "sim/prices/node_cost.hpp"
+#include "sim/prices/price.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
@@ -35,6 +35,9 @@ class NodeCostTable {
   }
   [[nodiscard]] const Price& price_of(std::int32_t record) const {
     return prices_[static_cast<std::size_t>(record)];
+  }
+  [[nodiscard]] const NodeCost& cost_of(std::int32_t record) const {
+    return costs_.records[static_cast<std::size_t>(record)];
   }
   [[nodiscard]] double tile_bytes() const { return costs_.terms.tile_bytes; }
 

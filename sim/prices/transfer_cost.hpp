@@ -14,6 +14,10 @@
 
 namespace cclgym {
 
+/// True for NCCL's kernels for symmetric memory, which load from and store to the buffers of peers.
+/// The blocks of one of their channels are one thread block, which serves all peers.
+[[nodiscard]] bool in_symmetric_memory(const CostTraits& traits);
+
 /// Costs of one message. It occupies its sender for latency_s and then until the last byte has
 /// left; it reaches the receiver arrival_s later.
 struct TransferCost {
@@ -22,13 +26,26 @@ struct TransferCost {
   double arrival_s = 0;     ///< time after the last byte: flight and the receiver's synchronisation
   double rate_cap_Bps = 0;  ///< wire rate that the thread blocks at its ends can sustain
 };
-/// `reducing`: one end adds the message to its own data. `network_messages`:
-/// PriceTerms::network_messages. Under model "hockney", latency_s contains all of alpha: the sender
-/// is busy until the message has arrived.
+/// `reducing`: one end adds the message to its own data. `network_messages` and `sharing_blocks`:
+/// those of PriceTerms. Under model "hockney", latency_s contains all of alpha: the sender is busy
+/// until the message has arrived.
 [[nodiscard]] TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
                                          std::span<const LinkId> route, const Config& config,
                                          const CostTraits& traits, double payload_bytes,
-                                         bool reducing, std::int64_t network_messages = 0);
+                                         bool reducing, std::int64_t network_messages = 0,
+                                         double sharing_blocks = 1);
+
+/// Share of its rates that is left to a message inside a node one of whose ends exchanges messages
+/// with this many peers at once, at least 1: 1 - (1 - peer_efficiency) (peers - 1) / peers
+/// (docs/physics.md). 1 under model "hockney".
+[[nodiscard]] double rate_among_peers(const CostModel& model, int peers);
+
+/// Payload, in bytes, that a thread block has received when it can start to send it on: with LL and
+/// LL128 its threads forward each line as soon as its flag has arrived, so that a step that
+/// receives and sends (within a node) does not wait for the whole message. Infinity if it waits:
+/// with Simple, under model "hockney", and in kernels of SCCL.
+[[nodiscard]] double streamed_unit_bytes(const CostModel& model, const Config& config,
+                                         const CostTraits& traits);
 
 /// Cost of a transfer that switches copy or add (Instruction::group); `longest` is the longest
 /// route of its messages. The switches do the adding, so no thread block's reduce_rate limits it.
@@ -43,7 +60,7 @@ struct TransferCost {
 /// reduction, or taking a message out of the FIFO (while it arrives, so that this only shows if the
 /// block reaches the step late). 0 for steps that send and for nops.
 [[nodiscard]] double local_cost_s(const CostModel& model, const Config& config, Runtime runtime,
-                                  Opcode opcode, double bytes);
+                                  Opcode opcode, double bytes, double sharing_blocks = 1);
 
 /// Seconds that a copy kernel of the whole GPU takes for one contiguous run of `bytes`, of which it
 /// makes many: the run is read and written at the rate of the GPU's memory (Opcode::DeviceCopy).

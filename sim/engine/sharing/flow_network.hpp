@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/index.hpp"
-#include "sim/engine/flow_slots.hpp"
+#include "sim/engine/sharing/flow_slots.hpp"
 #include "sim/graph/transfer_graph.hpp"
 
 namespace cclgym {
@@ -98,7 +98,7 @@ class FlowNetwork {
   bool fill_single_link(std::span<const FlowSlotId> flows);
   void fill_link(std::int32_t id, double share_Bps);
   void fix(FlowSlotId slot, double rate_Bps, std::int32_t limit);
-  // Defined in sim/engine/flow_network_wide.cpp:
+  // Defined in sim/engine/sharing/flow_network_wide.cpp:
   /// Solves the flows limited by wide_links_, and those affected in turn.
   void solve_around();
   void activate(FlowSlotId slot);

@@ -1,10 +1,12 @@
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
+#include <limits>
 
 #include "core/error.hpp"
+#include "cost_models/symmetric/nccl_symmetric.hpp"
 #include "sim/graph/transfer_graph.hpp"
 #include "topology_models/gpu_models.hpp"
 
@@ -17,17 +19,23 @@ namespace {
 constexpr double kPulledBytes = 1.1;
 constexpr double kDmaRate = 1.1;
 
-double thread_share(const CostModel& model, const Config& config) {
-  const double threads = std::min(config.threads, model.full_threads);
+// Share of the rates of a full thread block that a block has. Blocks on one SM have the rate of one
+// block with all their threads together, in equal parts.
+double thread_share(const CostModel& model, const Config& config, double sharing_blocks) {
+  const double blocks = std::max(1.0, sharing_blocks);
   const double full = model.full_threads;
-  if (model.half_rate_threads == 0) return threads / full;
+  const double threads = std::min(blocks * config.threads, full);
+  if (model.half_rate_threads == 0) return threads / full / blocks;
   const double half = model.half_rate_threads;
-  return threads / (threads + half) * (full + half) / full;
+  return threads / (threads + half) * (full + half) / full / blocks;
 }
 
-// True if a message over the network is so large that the host copies it.
+// True if the host copies a message over the network: it is too large for loads and stores, and not
+// so large that the NIC puts it where it belongs.
 bool copied(const CostModel& model, double wire_bytes) {
-  return wire_bytes > static_cast<double>(model.copy_limit_bytes);
+  const bool direct =
+      model.copy_end_bytes > 0 && wire_bytes > static_cast<double>(model.copy_end_bytes);
+  return !direct && wire_bytes > static_cast<double>(model.copy_limit_bytes);
 }
 
 // True if a message over the network is so large that it is announced before it is sent.
@@ -80,10 +88,31 @@ void add_network_cost(const CostModel& model, const Config& config, const CostTr
     cost.arrival_s += model.copy_latency_s;
     cost.rate_cap_Bps = std::min(cost.rate_cap_Bps, protocol.network_rate_Bps);
   }
-  if (announced(model, cost.wire_bytes)) cost.arrival_s += model.rendezvous_latency_s;
+  if (announced(model, cost.wire_bytes)) {
+    // LL's messages leave from host memory, which the NIC reads without the GPU (docs/physics.md).
+    const bool waits_for_gpu = config.protocol != Protocol::LL;
+    cost.arrival_s += protocol.rendezvous_latency_s;
+    if (waits_for_gpu) cost.arrival_s += model.rendezvous_latency_s;
+  }
+}
+
+// Wire rate of a full thread block.
+double block_rate_Bps(const ProtocolCost& protocol, const Fabric& fabric, const Config& config,
+                      const CostTraits& traits, bool reducing) {
+  if (in_symmetric_memory(traits) && config.protocol == Protocol::Simple) {
+    // The sum is added in registers, between loads and stores.
+    const GpuModel* gpu = find_gpu_model(fabric.gpu_model());
+    return symmetric_block_rate_Bps(gpu == nullptr ? 0 : gpu->compute_capability);
+  }
+  if (!reducing) return protocol.thread_block_rate_Bps;
+  return std::min(protocol.thread_block_rate_Bps, protocol.reduce_rate_Bps / protocol.efficiency);
 }
 
 }  // namespace
+
+bool in_symmetric_memory(const CostTraits& traits) {
+  return traits.runtime == Runtime::Nccl && traits.direct;
+}
 
 double instruction_cost_s(const CostModel& model, Runtime runtime) {
   return model.instruction_overhead_s +
@@ -93,7 +122,7 @@ double instruction_cost_s(const CostModel& model, Runtime runtime) {
 TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
                            std::span<const LinkId> route, const Config& given,
                            const CostTraits& traits, double payload_bytes, bool reducing,
-                           std::int64_t network_messages) {
+                           std::int64_t network_messages, double sharing_blocks) {
   TransferCost cost;
   Config config = given;
   double alpha_s = 0;
@@ -120,9 +149,8 @@ TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
   cost.latency_s = instruction_cost_s(model, traits.runtime);
   cost.arrival_s = alpha_s + protocol.step_latency_s;
   cost.wire_bytes = payload_bytes / protocol.efficiency;
-  double rate_Bps = protocol.thread_block_rate_Bps;
-  if (reducing) rate_Bps = std::min(rate_Bps, protocol.reduce_rate_Bps / protocol.efficiency);
-  cost.rate_cap_Bps = rate_Bps * thread_share(model, config);
+  cost.rate_cap_Bps = block_rate_Bps(protocol, fabric, config, traits, reducing) *
+                      thread_share(model, config, sharing_blocks);
   if (network) {
     add_network_cost(model, config, traits, cost);
     add_matching_cost(model.matching, reducing, network_messages, cost);
@@ -137,6 +165,24 @@ TransferCost transfer_cost(const CostModel& model, const Fabric& fabric,
   return cost;
 }
 
+double rate_among_peers(const CostModel& model, int peers) {
+  if (model.hockney) return 1;
+  return 1 - (1 - model.peer_efficiency) * (peers - 1) / peers;
+}
+
+double streamed_unit_bytes(const CostModel& model, const Config& config, const CostTraits& traits) {
+  // A thread moves 8 B of data with one load and store of LL, and 8 words of 8 B, one of 16 of
+  // which are flags, with LL128 (NCCL's prims_ll.h and prims_ll128.h).
+  constexpr double kLlThreadBytes = 8;
+  constexpr double kLl128ThreadBytes = 60;
+  const bool streams = !model.hockney && traits.runtime != Runtime::Sccl && !traits.direct &&
+                       traits.copy == CopyEngine::Kernel && traits.initiator == Initiator::Push;
+  if (!streams || config.protocol == Protocol::Simple) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return config.threads * (config.protocol == Protocol::LL ? kLlThreadBytes : kLl128ThreadBytes);
+}
+
 TransferCost switched_cost(const CostModel& model, const Fabric& fabric,
                            std::span<const LinkId> longest, const Config& config,
                            const CostTraits& traits, double payload_bytes) {
@@ -146,6 +192,8 @@ TransferCost switched_cost(const CostModel& model, const Fabric& fabric,
   });
   if (model.hockney || network) return cost;
   cost.wire_bytes /= model.switch_efficiency;
+  // The switches' latency is mostly that of the kernels of NVLS, which pass data on through FIFOs.
+  if (in_symmetric_memory(traits)) return cost;
   cost.arrival_s += model.switch_latency_s -
                     model.protocols[static_cast<std::size_t>(config.protocol)].step_latency_s;
   return cost;
@@ -179,14 +227,15 @@ double proxy_capacity_Bps(const CostModel& model, Protocol protocol, double payl
 }
 
 double local_cost_s(const CostModel& model, const Config& config, Runtime runtime, Opcode opcode,
-                    double bytes) {
+                    double bytes, double sharing_blocks) {
   if (model.hockney || opcode == Opcode::Nop || sends(opcode)) return 0;
   const ProtocolCost& protocol = model.protocols[static_cast<std::size_t>(config.protocol)];
   double rate_Bps = model.local_copy_rate_Bps;
   if (opcode == Opcode::Recv) rate_Bps = protocol.thread_block_rate_Bps * protocol.efficiency;
   if (opcode == Opcode::Reduce) rate_Bps = model.local_reduce_rate_Bps;
   if (opcode == Opcode::RecvReduceCopy) rate_Bps = protocol.reduce_rate_Bps;
-  return instruction_cost_s(model, runtime) + bytes / (rate_Bps * thread_share(model, config));
+  return instruction_cost_s(model, runtime) +
+         bytes / (rate_Bps * thread_share(model, config, sharing_blocks));
 }
 
 // A link's alpha and beta do not cover it, so it costs the same under model "hockney".

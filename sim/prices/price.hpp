@@ -6,7 +6,7 @@
 
 #include "cost_models/cost_model.hpp"
 #include "sim/graph/transfer_graph.hpp"
-#include "sim/lowering/node_cost.hpp"
+#include "sim/prices/node_cost.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {

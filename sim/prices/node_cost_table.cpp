@@ -1,4 +1,4 @@
-#include "sim/lowering/node_cost_table.hpp"
+#include "sim/prices/node_cost_table.hpp"
 
 #include <bit>
 
@@ -20,6 +20,7 @@ std::uint64_t hash_of(const NodeCost& cost) {
                        (cost.reducing ? 1U << 16U : 0U);
   hash = mix(hash, pair(cost.chunks, cost.route));
   hash = mix(hash, pair(cost.channels, cost.thread_blocks));
+  hash = mix(hash, pair(0, cost.peers));
   return mix(hash, std::bit_cast<std::uint64_t>(cost.gpu_rate));
 }
 

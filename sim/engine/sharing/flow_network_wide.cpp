@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/engine/flow_network.hpp"
+#include "sim/engine/sharing/flow_network.hpp"
 
 namespace cclgym {
 

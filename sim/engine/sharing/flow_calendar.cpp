@@ -1,4 +1,4 @@
-#include "sim/engine/flow_calendar.hpp"
+#include "sim/engine/sharing/flow_calendar.hpp"
 
 #include <algorithm>
 
@@ -29,11 +29,20 @@ void FlowCalendar::sink(std::size_t position, Entry entry) {
     if (first >= heap_.size()) {
       break;
     }
-    const std::size_t last = std::min(first + kFanOut, heap_.size());
+    // No branch could be predicted from dates, so the first of the least is found without branches
+    // if there are all children.
+    const auto less = [this](std::size_t a, std::size_t b) -> std::size_t {
+      return heap_[a].date_s < heap_[b].date_s ? 1 : 0;
+    };
     std::size_t least = first;
-    for (std::size_t child = first + 1; child < last; ++child) {
-      if (heap_[child].date_s < heap_[least].date_s) {
-        least = child;
+    if (first + kFanOut <= heap_.size()) {
+      static_assert(kFanOut == 4);
+      const std::size_t low = first + less(first + 1, first);
+      const std::size_t high = first + 2 + less(first + 3, first + 2);
+      least = low + (high - low) * less(high, low);
+    } else {
+      for (std::size_t child = first + 1; child < heap_.size(); ++child) {
+        if (less(child, least) != 0) least = child;
       }
     }
     if (!(heap_[least].date_s < entry.date_s)) {
