@@ -19,8 +19,11 @@ struct Term {
 
 enum class LpStatus : std::uint8_t { Optimal, Infeasible, Unbounded, Unknown };
 
+class LinearModel;
+
 /// Minimises a linear cost over columns with bounds and rows lower <= a x <= upper. Columns and
 /// rows can be added between solutions; the next solution then starts from the last one.
+/// The program `cclgym` loads CLP with the first one, and throws LibraryMissing if it cannot.
 class LinearProgram {
  public:
   LinearProgram();
@@ -49,8 +52,7 @@ class LinearProgram {
   [[nodiscard]] std::vector<double> duals() const;
 
  private:
-  struct Model;
-  std::unique_ptr<Model> model_;
+  std::unique_ptr<LinearModel> model_;
   int columns_ = 0;
   int rows_ = 0;
 };

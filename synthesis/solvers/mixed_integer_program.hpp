@@ -23,6 +23,19 @@ struct MipSolution {
   std::vector<double> values{};  ///< by column; empty without a solution
 };
 
+struct MipColumn {
+  double cost = 0;
+  double lower = 0;
+  double upper = 0;
+  bool whole = false;
+};
+
+struct MipRow {
+  std::vector<Term> terms{};
+  double lower = 0;
+  double upper = 0;
+};
+
 /// Minimises a linear cost over columns, some of them whole numbers, with rows lower <= a x <=
 /// upper. Solves on one thread, with the same result each time unless the time limit strikes.
 class MixedIntegerProgram {
@@ -38,19 +51,8 @@ class MixedIntegerProgram {
   [[nodiscard]] MipSolution solve(double time_limit_s = 0, double relative_gap = 0) const;
 
  private:
-  struct Column {
-    double cost;
-    double lower;
-    double upper;
-    bool whole;
-  };
-  struct Row {
-    std::vector<Term> terms;
-    double lower;
-    double upper;
-  };
-  std::vector<Column> columns_;
-  std::vector<Row> rows_;
+  std::vector<MipColumn> columns_;
+  std::vector<MipRow> rows_;
 };
 
 }  // namespace cclgym::synthesis
