@@ -44,7 +44,8 @@ std::unique_ptr<Policy> make_baseline(const std::string& name) {
     // Environments ignore a release that is not modelled, since NCCL does not run there.
     constexpr std::string_view kNccl = "nccl-default:";
     if (name.starts_with(kNccl)) {
-      (void)parse_nccl_version(std::string_view(name).substr(kNccl.size()));
+      const std::string_view release = std::string_view(name).substr(kNccl.size());
+      (void)parse_nccl_version(release.substr(0, release.find(':')));
     }
     return std::make_unique<TunerPolicy>(name);
   }

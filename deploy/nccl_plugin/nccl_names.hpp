@@ -18,14 +18,14 @@ inline constexpr std::array<std::string_view, 5> kNcclCollectiveNames{
 
 /// Names of an algorithm.
 struct NcclAlgorithmNames {
-  std::string_view ours;  ///< level of the knob "algorithm"; empty if there is none
+  std::string_view ours;  ///< level of the knob "algorithm"
   std::string_view csv;
 };
 inline constexpr std::array<NcclAlgorithmNames, CCLGYM_NCCL_ALGORITHMS> kNcclAlgorithmNames{
     {{"tree", "tree"},
      {"ring", "ring"},
-     {"", "collnet_direct"},
-     {"", "collnet_chain"},
+     {"collnet-direct", "collnet_direct"},
+     {"collnet-chain", "collnet_chain"},
      {"nvls", "nvls"},
      {"nvls-tree", "nvls_tree"},
      {"pat", "pat"}}};

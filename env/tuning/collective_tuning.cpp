@@ -153,25 +153,27 @@ void CollectiveTuningEnv::reset(std::optional<std::uint64_t> seed, const YamlVal
   write(out);
 }
 
-// Configuration with which the reward compares: that of the default, unless the setup names another
-// tuner and it chooses for the call.
-PlainConfig CollectiveTuningEnv::rewarded_config() {
-  const PlainConfig reference = oracle_.reference(next_.call);
-  if (!setup_->reward_over) return reference;
-  return oracle_.choice(next_.call, *setup_->reward_over).value_or(reference);
-}
-
-// Times of the default: with the noise of this call, with its own, and without noise. Returns the
-// default's time with the noise of this call, which is in info even if `over` names another tuner.
+// Times of the configuration with which the reward compares, that of the default unless the setup
+// names another tuner and it chooses for the call: with the noise of this call, with its own, and
+// without noise. Returns the default's time with the noise of this call, which is in info even if
+// `over` names another tuner.
 double CollectiveTuningEnv::time_default(std::size_t condition) {
   const auto time_s = [&](const PlainConfig& config, std::size_t in, std::uint16_t moment) {
     return timer_.time(next_.call, config, in, moment).time_s;
   };
-  const PlainConfig config = rewarded_config();
-  input_.paired_s = time_s(config, condition, chain_.moment()) * chain_.factor();
-  input_.default_s = time_s(config, condition, chain_.other_moment()) * chain_.other_factor();
+  const PlainConfig reference = oracle_.reference(next_.call);
+  const PlainConfig config =
+      setup_->reward_over ? oracle_.choice(next_.call, *setup_->reward_over).value_or(reference)
+                          : reference;
+  const std::uint16_t moment = chain_.moment();
+  const double own_s = time_s(config, condition, moment);
+  const double other_s =
+      chain_.other_moment() == moment ? own_s : time_s(config, condition, chain_.other_moment());
+  input_.paired_s = own_s * chain_.factor();
+  input_.default_s = other_s * chain_.other_factor();
   if (setup_->reward.tail_weight > 0) input_.typical_s = time_s(config, 0, 0);
-  return time_s(oracle_.reference(next_.call), condition, chain_.moment()) * chain_.factor();
+  const double reference_s = config == reference ? own_s : time_s(reference, condition, moment);
+  return reference_s * chain_.factor();
 }
 
 void CollectiveTuningEnv::show(const FeatureGroups& groups) {

@@ -194,7 +194,6 @@ class CollectiveTuningEnv : public Environment {
 
  private:
   void write(const StepBuffers& out) const;
-  [[nodiscard]] PlainConfig rewarded_config();
   [[nodiscard]] double time_default(std::size_t condition);
   void bound_costs(const Call& call, int steps);
   void start_step();

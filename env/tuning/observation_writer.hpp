@@ -26,55 +26,78 @@ inline constexpr double kMostLogRatio = 4;
 // Gives the same bits on every platform, unlike the logarithm of the C library.
 [[nodiscard]] inline double log2_or_0(double value) { return value > 0 ? portable_log2(value) : 0; }
 
-// Describes features or writes their values; one list serves both.
-class TuningObservation::Writer {
+// The lists of features are templates: one list serves to describe the features (Describer) and to
+// write their values (Writer), for which names cost nothing.
+
+/// Describes features.
+class TuningObservation::Describer {
  public:
-  explicit Writer(std::vector<TuningFeature>& features) : features_(&features) {}
-  Writer(std::span<float> out, const FeatureGroups& groups) : out_(out), groups_(groups) {}
+  explicit Describer(std::vector<TuningFeature>& features) : features_(features) {}
 
   /// Sets the group of the features that follow.
-  void group(FeatureGroup group) {
-    group_ = group;
-    on_ = groups_[static_cast<std::size_t>(group)];
-  }
-
+  void group(FeatureGroup group) { group_ = group; }
   void put(const char* name, const char* unit, double low, double high, const char* source,
-           double value) {
-    if (features_ != nullptr) {
-      features_->push_back({prefix_ + name, unit, low, high, source, group_});
-    } else {
-      out_[next_++] = on_ ? static_cast<float>(std::clamp(value, low, high)) : 0.0F;
-    }
+           double /*value*/) {
+    features_.push_back({prefix_ + name, unit, low, high, source, group_});
   }
   void flag(const char* name, const char* source, bool value) {
     put(name, "0 or 1", 0, 1, source, value ? 1 : 0);
   }
-  /// Sets the prefix of the names that follow; costs nothing while values are written.
+  /// Sets the prefix of the names that follow.
   void prefix(const char* text, std::size_t number) {
-    if (features_ != nullptr) prefix_ = text + std::to_string(number) + "_";
+    prefix_ = text + std::to_string(number) + "_";
   }
   void prefix(const SynthActions& item, std::size_t number) {
-    if (features_ == nullptr) return;
-    std::string name = item.level_prefix();
-    std::ranges::replace(name, '-', '_');
-    prefix_ = name + "_" + std::to_string(number) + "_";
+    prefix_ = with_underscores(item.level_prefix()) + "_" + std::to_string(number) + "_";
   }
   /// `text` and `of` joined by an underscore.
   void prefix(std::string_view text, std::string_view of) {
-    if (features_ == nullptr) return;
-    std::string name = std::string(text) + "_" + std::string(of);
-    std::ranges::replace(name, '-', '_');
-    prefix_ = name + "_";
+    prefix_ = with_underscores(std::string(text) + "_" + std::string(of)) + "_";
   }
   void no_prefix() { prefix_.clear(); }
 
  private:
-  std::vector<TuningFeature>* features_ = nullptr;
-  std::span<float> out_;
-  std::size_t next_ = 0;
+  static std::string with_underscores(std::string name) {
+    std::ranges::replace(name, '-', '_');
+    return name;
+  }
+
+  std::vector<TuningFeature>& features_;
   std::string prefix_;
-  FeatureGroups groups_ = kAllFeatures;
   FeatureGroup group_ = FeatureGroup::Size;
+};
+
+/// Writes values. Those of groups that are switched off are 0.
+class TuningObservation::Writer {
+ public:
+  Writer(std::span<float> out, const FeatureGroups& groups) : out_(out), groups_(groups) {}
+
+  void group(FeatureGroup group) { on_ = groups_[static_cast<std::size_t>(group)]; }
+  void put(const char* /*name*/, const char* /*unit*/, double low, double high,
+           const char* /*source*/, double value) {
+    out_[next_++] = on_ ? static_cast<float>(std::clamp(value, low, high)) : 0.0F;
+  }
+  void flag(const char* /*name*/, const char* /*source*/, bool value) {
+    out_[next_++] = on_ && value ? 1.0F : 0.0F;
+  }
+  /// Copies values that a Writer has written.
+  void copy(std::span<const float> written) {
+    const auto to = out_.subspan(next_, written.size());
+    if (on_) {
+      std::ranges::copy(written, to.begin());
+    } else {
+      std::ranges::fill(to, 0.0F);
+    }
+    next_ += written.size();
+  }
+  template <class... Parts>
+  void prefix(const Parts&... /*parts*/) {}
+  void no_prefix() {}
+
+ private:
+  std::span<float> out_;
+  FeatureGroups groups_;
+  std::size_t next_ = 0;
   bool on_ = true;
 };
 

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "env/tuning/actions/tuning_action.hpp"
+#include "sim/fast/bounded_cache.hpp"
 #include "sim/fast/call_timer.hpp"
 
 namespace cclgym {
@@ -21,6 +22,19 @@ struct BestAction {
   std::uint32_t index = 0;  ///< index in legal_actions(); the first if several are equal
   double time_s = 0;
 };
+
+/// A call, a condition and a moment of the machine, and the number of the tuner that is asked.
+struct ChoiceKey {
+  std::uint64_t bytes = 0;
+  std::uint64_t rest = 0;  ///< collective, condition, moment, root
+  std::uint64_t who = 0;   ///< number of the tuner, as TuningOracle counts
+  friend bool operator==(const ChoiceKey&, const ChoiceKey&) = default;
+};
+struct ChoiceKeyHash {
+  std::uint64_t operator()(const ChoiceKey& key) const;
+};
+using ChoiceCache = BoundedCache<ChoiceKey, PlainConfig, ChoiceKeyHash>;
+inline constexpr std::size_t kCachedChoices = std::size_t{1} << 14;
 
 /// Thread-safe. Its answers do not depend on earlier queries.
 class OracleTable {
@@ -45,6 +59,9 @@ class OracleTable {
                    std::size_t threads, const Visitor& visit = {});
 
   [[nodiscard]] const TuningActions& actions() const { return *actions_; }
+  /// Choices of the actions' tuners, which all oracles with this table share: a cache per oracle
+  /// would be a megabyte per environment.
+  [[nodiscard]] ChoiceCache& choices() { return choices_; }
 
  private:
   using Key = std::tuple<std::uint8_t, int, std::uint64_t, std::size_t, std::uint16_t>;
@@ -59,6 +76,7 @@ class OracleTable {
   std::shared_ptr<const CallSite> site_;
   std::shared_ptr<const TuningActions> actions_;
   std::shared_ptr<TimeCache> cache_;
+  ChoiceCache choices_{kCachedChoices};
   mutable std::shared_mutex mutex_;
   std::map<Key, BestAction> best_;
 };

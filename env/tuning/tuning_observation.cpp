@@ -54,7 +54,6 @@ TuningObservation::TuningObservation(const CallSite& site, const FabricFeatures&
     : fabric_(fabric),
       actions_(std::move(actions)),
       options_(options),
-      past_(std::max(options.window, kLoadWindow)),
       classes_(kCallClasses),
       backends_(actions_->options().tuners.size() + 1) {
   if (options_.counters) backend_times_.resize(classes_.size() * backends_);
@@ -68,12 +67,15 @@ TuningObservation::TuningObservation(const CallSite& site, const FabricFeatures&
   for (const AlgorithmEntry& entry : site.algorithms.entries()) {
     reduces_in_steps_.push_back(entry.adds_while_receiving ? 1 : 0);
   }
-  Writer writer(features_);
-  write_fabric(writer);
+  Describer describer(features_);
+  write_fabric(describer);
   fabric_values_.resize(features_.size());
   write_fabric_values();
   log2_ranks_ = log2_or_0(fabric_.ranks);
   log2_crossover_ = log2_or_0(fabric_.crossover_bytes);
+  if (options_.action_features) {
+    for (Estimates& one : estimates_) one.log_schedule_s.resize(kMaxSchedules, 0);
+  }
   if (options_.prior) {
     const std::size_t programs =
         actions_->levels(Knob::Algorithm).size() - actions_->options().tuners.size();
@@ -84,7 +86,12 @@ TuningObservation::TuningObservation(const CallSite& site, const FabricFeatures&
       one.advised.resize(levels, 0);
     }
   }
-  write_calls(WorkloadCall{.call = {.bytes = 1}, .context = {}}, writer);
+  write_calls(WorkloadCall{.call = {.bytes = 1}, .context = {}}, describer);
+  std::vector<TuningFeature> of_past;
+  Describer past(of_past);
+  write_past(ObservedCall{}, 0, past);
+  past_size_ = of_past.size();
+  window_.resize(options_.window * past_size_);
 }
 
 void TuningObservation::write_fabric_values() {
@@ -110,16 +117,14 @@ void TuningObservation::write(const WorkloadCall& next, std::span<float> out) co
   write_calls(next, writer);
 }
 
-void TuningObservation::write_calls(const WorkloadCall& next, Writer& out) const {
+template <class Out>
+void TuningObservation::write_calls(const WorkloadCall& next, Out& out) const {
   write_call(next, out);
-  out.group(FeatureGroup::Recent);
-  write_load(next, out);
-  if (options_.counters) write_backends(next.call, out);
-  write_window(out);
-  if (options_.counters) write_nics(out);
+  write_recent(next, out);
 }
 
-void TuningObservation::write_fabric(Writer& out) const {
+template <class Out>
+void TuningObservation::write_fabric(Out& out) const {
   const FabricFeatures& f = fabric_;
   out.group(FeatureGroup::Machine);
   out.flag("server_flat", kGc3, f.server == ServerShape::Flat);
@@ -146,12 +151,13 @@ void TuningObservation::write_fabric(Writer& out) const {
   out.flag("sharp", kTeccl, f.sharp);
 }
 
-void TuningObservation::write_call(const WorkloadCall& next, Writer& out) const {
+template <class Out>
+void TuningObservation::write_call(const WorkloadCall& next, Out& out) const {
   const Call& call = next.call;
   const CallContext& context = next.context;
   const auto bytes = static_cast<double>(call.bytes);
   const CollectiveKind kind = call.collective;
-  const double log2_bytes = log2_or_0(bytes);
+  const double log2_bytes = estimates(call).log2_bytes;
   out.group(FeatureGroup::Size);
   out.put("size", "log2(B) / 30", 0, 1.5, "all", log2_bytes / 30);
   out.put("size_of_rank", "log2(B / ranks) / 30", -1, 1.5, kPccl, (log2_bytes - log2_ranks_) / 30);
@@ -198,14 +204,26 @@ double TuningObservation::front_position(const Call& call) const {
   return static_cast<double>(best) / static_cast<double>(front->points.size() - 1);
 }
 
-const TuningObservation::Estimates& TuningObservation::estimates(const Call& call) const {
+TuningObservation::Estimates& TuningObservation::place_of(const Call& call) const {
   const std::uint64_t mixed =
       (call.bytes + static_cast<std::uint64_t>(call.collective)) * kGoldenRatio;
-  Estimates& own = estimates_[mixed >> 58U];
   static_assert(std::tuple_size_v<decltype(estimates_)> == 64);
+  return estimates_[mixed >> 58U];
+}
+
+// Does not make estimates that nobody asked for.
+double TuningObservation::log2_bytes(const Call& call) const {
+  const Estimates& own = place_of(call);
+  const bool known = own.bytes == call.bytes && own.collective == call.collective;
+  return known ? own.log2_bytes : log2_or_0(static_cast<double>(call.bytes));
+}
+
+const TuningObservation::Estimates& TuningObservation::estimates(const Call& call) const {
+  Estimates& own = place_of(call);
   if (own.bytes == call.bytes && own.collective == call.collective) return own;
   own.collective = call.collective;
   own.bytes = call.bytes;
+  own.log2_bytes = log2_or_0(static_cast<double>(call.bytes));
   std::size_t i = 0;
   for (const PlanShape shape : {PlanShape::Ring, PlanShape::Tree}) {
     for (const Protocol protocol : all_protocols()) {
@@ -261,7 +279,8 @@ double TuningObservation::least_estimate_s(const Call& call) const {
   return portable_exp((estimates(call).log10_least_us - 6) * kLog10);
 }
 
-void TuningObservation::write_estimates(const Call& call, Writer& out) const {
+template <class Out>
+void TuningObservation::write_estimates(const Call& call, Out& out) const {
   static constexpr const char* kNames[] = {"ring_ll", "ring_ll128", "ring_simple",
                                            "tree_ll", "tree_ll128", "tree_simple"};
   const Estimates& known = estimates(call);
@@ -271,7 +290,8 @@ void TuningObservation::write_estimates(const Call& call, Writer& out) const {
   out.put("least_time", "log10(min of the six, us) / 4", -1, 2, kSccl, known.log10_least_us / 4);
 }
 
-void TuningObservation::write_actions(const Call& call, Writer& out) const {
+template <class Out>
+void TuningObservation::write_actions(const Call& call, Out& out) const {
   const std::vector<std::string>& levels = actions_->levels(Knob::Algorithm);
   const Estimates& known = estimates(call);
   std::size_t i = 0;
@@ -297,7 +317,8 @@ void TuningObservation::write_actions(const Call& call, Writer& out) const {
   out.no_prefix();
 }
 
-void TuningObservation::write_schedules(const Call& call, Writer& out) const {
+template <class Out>
+void TuningObservation::write_schedules(const Call& call, Out& out) const {
   const Estimates& known = estimates(call);
   std::size_t level = 0;
   for (const SynthActions& item : actions_->options().synth) {

@@ -79,18 +79,34 @@ class TuningObservation {
   static constexpr double kSharedDeviation = 0.1;
 
  private:
+  class Describer;
   class Writer;
-  void write_calls(const WorkloadCall& next, Writer& out) const;
+  template <class Out>
+  void write_calls(const WorkloadCall& next, Out& out) const;
   void write_fabric_values();
-  void write_fabric(Writer& out) const;
-  void write_call(const WorkloadCall& next, Writer& out) const;
-  void write_estimates(const Call& call, Writer& out) const;
-  void write_schedules(const Call& call, Writer& out) const;
-  void write_actions(const Call& call, Writer& out) const;
+  template <class Out>
+  void write_fabric(Out& out) const;
+  template <class Out>
+  void write_call(const WorkloadCall& next, Out& out) const;
+  template <class Out>
+  void write_estimates(const Call& call, Out& out) const;
+  template <class Out>
+  void write_schedules(const Call& call, Out& out) const;
+  template <class Out>
+  void write_actions(const Call& call, Out& out) const;
   [[nodiscard]] double front_position(const Call& call) const;
-  void write_load(const WorkloadCall& next, Writer& out) const;
-  void write_backends(const Call& call, Writer& out) const;
-  void write_nics(Writer& out) const;
+  // The parts about recent calls are in tuning_observation_recent.cpp.
+  template <class Out>
+  void write_load(const WorkloadCall& next, Out& out) const;
+  template <class Out>
+  void write_backends(const Call& call, Out& out) const;
+  template <class Out>
+  void write_nics(Out& out) const;
+  template <class Out>
+  void write_recent(const WorkloadCall& next, Out& out) const;
+  template <class Out>
+  void write_past(const ObservedCall& done, double log_ratio, Out& out) const;
+  void write_window(Describer& out) const;
   void write_window(Writer& out) const;
   void measure_load();
   [[nodiscard]] double utilisation(const ObservedCall& done) const;
@@ -109,14 +125,18 @@ class TuningObservation {
     std::uint64_t bytes = 0;
     std::array<double, 6> over_least{};
     double log10_least_us = 0;
+    double log2_bytes = 0;
     /// ln(S alpha + (R / C) L beta, s) of the schedules, by level; kNoSchedule if there is none.
-    std::array<double, kMaxSchedules> log_schedule_s{};
+    /// Empty without features of actions.
+    std::vector<double> log_schedule_s{};
     /// ln(ActionPrior::estimates / minimum); kNoSchedule if there is none. Empty without a prior.
     std::vector<double> log_action_s{};
     std::vector<std::uint8_t> advised{};  ///< by level of each knob in turn: 1 if it is advised
   };
   static constexpr double kNoSchedule = 1e9;
+  [[nodiscard]] Estimates& place_of(const Call& call) const;
   [[nodiscard]] const Estimates& estimates(const Call& call) const;
+  [[nodiscard]] double log2_bytes(const Call& call) const;
   void estimate_actions(const Call& call, Estimates& own) const;
   /// Min of the six alpha-beta times of a call, s.
   [[nodiscard]] double least_estimate_s(const Call& call) const;
@@ -126,14 +146,15 @@ class TuningObservation {
   double log2_ranks_ = 0;
   double log2_crossover_ = 0;
 
-  struct Past {
-    ObservedCall done;
-    double log_ratio = 0;  ///< log(time / expected)
-    double log2_bytes = 0;
-    double utilisation = 0;
-  };
-  std::vector<Past> past_;  ///< ring buffer of max(window, kLoadWindow) calls
-  std::size_t calls_ = 0;   ///< number of calls observed since start()
+  // Recent calls: only what is read of them, since each step reads it for all of them. Call c is at
+  // c modulo the number of calls that a buffer holds.
+  PlainConfig last_config_{};                      ///< configuration of the last call
+  const NicShares* last_nics_ = nullptr;           ///< counters of the last call
+  std::array<double, kLoadWindow> log_ratio_{};    ///< ln(time / expected)
+  std::array<double, kLoadWindow> utilisation_{};  ///< bus bandwidth / a GPU's links
+  std::size_t past_size_ = 0;                      ///< features of a call of the window
+  std::vector<float> window_;                      ///< their values, [options.window x past_size_]
+  std::size_t calls_ = 0;                          ///< number of calls observed since start()
   /// Moving averages over the calls of one collective and size (in powers of two): the average of
   /// log(time / expected), and that of the deviation from it.
   struct SizeClass {

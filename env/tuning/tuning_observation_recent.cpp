@@ -19,17 +19,22 @@ double TuningObservation::utilisation(const ObservedCall& done) const {
 }
 
 void TuningObservation::observe(const ObservedCall& done) {
-  Past& past = past_[calls_ % past_.size()];
-  past.done = done;
-  past.log_ratio =
+  const double log_ratio =
       std::clamp(portable_log(done.time_s / done.expected_s), -kMostLogRatio, kMostLogRatio);
-  past.log2_bytes = log2_or_0(static_cast<double>(done.call.bytes));
-  past.utilisation = utilisation(done);
+  log_ratio_[calls_ % kLoadWindow] = log_ratio;
+  utilisation_[calls_ % kLoadWindow] = utilisation(done);
+  last_config_ = done.config;
+  last_nics_ = done.nics;
+  if (options_.window > 0) {
+    const std::span<float> window(window_);
+    Writer writer(window.subspan(calls_ % options_.window * past_size_, past_size_), kAllFeatures);
+    write_past(done, log_ratio, writer);
+  }
   ++calls_;
   // Moving averages cover about eight calls.
   constexpr float kNew = 0.125F;
   SizeClass& own = classes_[size_class(done.call)];
-  const auto ratio = static_cast<float>(past.log_ratio);
+  const auto ratio = static_cast<float>(log_ratio);
   own.mean = own.seen ? own.mean + kNew * (ratio - own.mean) : ratio;
   own.deviation += kNew * (std::abs(ratio - own.mean) - own.deviation);
   own.seen = true;
@@ -48,11 +53,12 @@ void TuningObservation::measure_load() {
   double utilised = 0;
   worst_log_ratio_ = n > 0 ? -kMostLogRatio : 0;
   for (std::size_t back = 1; back <= n; ++back) {
-    const Past& past = past_[(calls_ - back) % past_.size()];
-    sum += past.log_ratio;
-    squares += past.log_ratio * past.log_ratio;
-    utilised += past.utilisation;
-    worst_log_ratio_ = std::max(worst_log_ratio_, past.log_ratio);
+    const std::size_t call = (calls_ - back) % kLoadWindow;
+    const double log_ratio = log_ratio_[call];
+    sum += log_ratio;
+    squares += log_ratio * log_ratio;
+    utilised += utilisation_[call];
+    worst_log_ratio_ = std::max(worst_log_ratio_, log_ratio);
   }
   const double count = static_cast<double>(std::max<std::size_t>(n, 1));
   mean_log_ratio_ = sum / count;
@@ -61,7 +67,8 @@ void TuningObservation::measure_load() {
   shared_ = fabric_.servers > 1 && deviation_ > kSharedDeviation;
 }
 
-void TuningObservation::write_load(const WorkloadCall& next, Writer& out) const {
+template <class Out>
+void TuningObservation::write_load(const WorkloadCall& next, Out& out) const {
   // GC3's fourth fingerprint: a network shared with other tenants shows in the variation of times.
   out.flag("network_shared", kGc3, shared_);
   out.put("mean_log_ratio", "mean of ln(time / expected), 16 calls", -4, 4, "SCCL",
@@ -75,7 +82,7 @@ void TuningObservation::write_load(const WorkloadCall& next, Writer& out) const 
   double imbalance = 1;
   bool reduces = false;
   if (calls_ > 0) {
-    const PlainConfig& last = past_[(calls_ - 1) % past_.size()].done.config;
+    const PlainConfig& last = last_config_;
     const std::vector<float>& bound = nic_imbalance_[last.binding];
     imbalance = bound[std::min<std::size_t>(last.channels, bound.size()) - 1];
     reduces = reduces_in_steps_[last.program] != 0;
@@ -90,7 +97,8 @@ void TuningObservation::write_load(const WorkloadCall& next, Writer& out) const 
 }
 
 // Latency of each backend in calls of this kind and size, relative to the best of them.
-void TuningObservation::write_backends(const Call& call, Writer& out) const {
+template <class Out>
+void TuningObservation::write_backends(const Call& call, Out& out) const {
   constexpr double kHalfLife = 64;  // calls after which a time counts half
   const auto times = std::span(backend_times_).subspan(size_class(call) * backends_, backends_);
   double least = 1e9;
@@ -108,10 +116,11 @@ void TuningObservation::write_backends(const Call& call, Writer& out) const {
   out.no_prefix();
 }
 
-void TuningObservation::write_nics(Writer& out) const {
+template <class Out>
+void TuningObservation::write_nics(Out& out) const {
   out.group(FeatureGroup::Counters);
   static const NicShares none;
-  const NicShares* last = calls_ > 0 ? past_[(calls_ - 1) % past_.size()].done.nics : nullptr;
+  const NicShares* last = calls_ > 0 ? last_nics_ : nullptr;
   const NicShares& shares = last != nullptr ? *last : none;
   for (std::size_t nic = 0; nic < kCountedNics; ++nic) {
     out.prefix("nic", nic + 1);
@@ -125,29 +134,58 @@ void TuningObservation::write_nics(Writer& out) const {
           shares.variance / 8);
 }
 
-void TuningObservation::write_window(Writer& out) const {
+// A call of the window.
+template <class Out>
+void TuningObservation::write_past(const ObservedCall& done, double log_ratio, Out& out) const {
   static const auto knob_names = [] {
     std::array<std::string, kKnobs> names;
     for (std::size_t i = 0; i < kKnobs; ++i) names[i] = to_string(static_cast<Knob>(i));
     return names;
   }();
+  out.flag("there", kTeccl, true);
+  out.put("size", "log2(B) / 30", 0, 1.5, kTeccl, log2_bytes(done.call) / 30);
+  out.put("collective", "index of the collective / 9", 0, 1, kTeccl,
+          static_cast<double>(done.call.collective) / 9);
+  for (const Knob knob : actions_->knobs()) {
+    const auto i = static_cast<std::size_t>(knob);
+    out.put(knob_names[i].c_str(), "level / (levels - 1)", 0, 1, kGc3,
+            static_cast<double>(done.knobs[i]));
+  }
+  out.put("log_ratio", "ln(time / expected)", -4, 4, kTeccl, log_ratio);
+}
+
+void TuningObservation::write_window(Describer& out) const {
   for (std::size_t back = 1; back <= options_.window; ++back) {
     out.prefix("back", back);
-    const bool there = back <= calls_;
-    const Past none;
-    const Past& past = there ? past_[(calls_ - back) % past_.size()] : none;
-    out.flag("there", kTeccl, there);
-    out.put("size", "log2(B) / 30", 0, 1.5, kTeccl, past.log2_bytes / 30);
-    out.put("collective", "index of the collective / 9", 0, 1, kTeccl,
-            static_cast<double>(past.done.call.collective) / 9);
-    for (const Knob knob : actions_->knobs()) {
-      const auto i = static_cast<std::size_t>(knob);
-      out.put(knob_names[i].c_str(), "level / (levels - 1)", 0, 1, kGc3,
-              static_cast<double>(past.done.knobs[i]));
-    }
-    out.put("log_ratio", "ln(time / expected)", -4, 4, kTeccl, past.log_ratio);
+    write_past(ObservedCall{}, 0, out);
   }
   out.no_prefix();
 }
+
+// All features of a call that was not made are 0.
+void TuningObservation::write_window(Writer& out) const {
+  static constexpr std::array<float, 4 + kKnobs> kNone{};
+  for (std::size_t back = 1; back <= options_.window; ++back) {
+    if (back > calls_) {
+      out.copy(std::span(kNone).first(past_size_));
+      continue;
+    }
+    const std::size_t call = (calls_ - back) % options_.window;
+    out.copy(std::span(window_).subspan(call * past_size_, past_size_));
+  }
+}
+
+template <class Out>
+void TuningObservation::write_recent(const WorkloadCall& next, Out& out) const {
+  out.group(FeatureGroup::Recent);
+  write_load(next, out);
+  if (options_.counters) write_backends(next.call, out);
+  write_window(out);
+  if (options_.counters) write_nics(out);
+}
+
+template void TuningObservation::write_recent(const WorkloadCall&, Describer&) const;
+template void TuningObservation::write_recent(const WorkloadCall&, Writer&) const;
+template void TuningObservation::write_past(const ObservedCall&, double, Describer&) const;
 
 }  // namespace cclgym

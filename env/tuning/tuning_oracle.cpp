@@ -10,7 +10,7 @@ namespace cclgym {
 
 namespace {
 
-constexpr std::size_t kEntries = std::size_t{1} << 14;
+constexpr std::size_t kBestEntries = std::size_t{1} << 14;
 
 std::uint64_t rest_of(const Call& call, std::size_t condition, std::uint16_t moment) {
   return static_cast<std::uint64_t>(call.collective) | static_cast<std::uint64_t>(condition) << 8U |
@@ -20,7 +20,7 @@ std::uint64_t rest_of(const Call& call, std::size_t condition, std::uint16_t mom
 
 }  // namespace
 
-std::uint64_t TuningOracle::KeyHash::operator()(const Key& key) const {
+std::uint64_t ChoiceKeyHash::operator()(const ChoiceKey& key) const {
   std::uint64_t hash = 0x2545f4914f6cdd1dU;
   for (const std::uint64_t part : {key.bytes, key.rest, key.who}) hash = mix_hash(hash, part);
   return hash;
@@ -30,12 +30,14 @@ TuningOracle::TuningOracle(std::shared_ptr<const TuningActions> actions, CallTim
                            std::shared_ptr<OracleTable> table)
     : actions_(std::move(actions)),
       timer_(timer),
-      chosen_(kEntries),
       table_(std::move(table)),
-      best_(kEntries) {}
+      own_(table_ && &table_->actions() == actions_.get()
+               ? nullptr
+               : std::make_unique<ChoiceCache>(kCachedChoices)),
+      chosen_(own_ ? *own_ : table_->choices()) {}
 
 PlainConfig TuningOracle::chosen(const Call& call, std::uint64_t who) {
-  const Key key{call.bytes, rest_of(call, 0, 0), who};
+  const ChoiceKey key{call.bytes, rest_of(call, 0, 0), who};
   PlainConfig config;
   if (chosen_.find(key, config)) return config;
   config = who == 0         ? actions_->reference(call)
@@ -78,11 +80,12 @@ void TuningOracle::all_times(const Call& call, std::span<double> time_s, std::si
 }
 
 BestAction TuningOracle::best(const Call& call, std::size_t condition, std::uint16_t moment) {
-  const Key key{call.bytes, rest_of(call, condition, moment), 0};
+  const ChoiceKey key{call.bytes, rest_of(call, condition, moment), 0};
   BestAction best;
-  if (best_.find(key, best)) return best;
+  if (!best_) best_ = std::make_unique<BestCache>(kBestEntries);
+  if (best_->find(key, best)) return best;
   if (table_ && table_->find(call, condition, moment, best)) {
-    best_.insert(key, best);
+    best_->insert(key, best);
     return best;
   }
   const std::span<const std::int32_t> all = actions_->legal_actions(call.collective);
@@ -97,7 +100,7 @@ BestAction TuningOracle::best(const Call& call, std::size_t condition, std::uint
     const double time_s = time(call, all.subspan(i * n, n), condition, moment).time_s;
     if (time_s < best.time_s) best = {static_cast<std::uint32_t>(i), time_s};
   }
-  best_.insert(key, best);
+  best_->insert(key, best);
   if (table_) table_->keep(call, condition, moment, best);
   return best;
 }

@@ -44,23 +44,18 @@ class TuningOracle {
   [[nodiscard]] const TuningActions& actions() const { return *actions_; }
 
  private:
-  struct Key {
-    std::uint64_t bytes = 0;
-    std::uint64_t rest = 0;  ///< collective, condition, moment, root
-    std::uint64_t who = 0;   ///< tuner + 1; 0: the reference; kEngine: PCCL's engine
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct KeyHash {
-    std::uint64_t operator()(const Key& key) const;
-  };
-  static constexpr std::uint64_t kEngine = ~std::uint64_t{0};
+  // Numbers of those who choose: 0 is the reference, tuner i has i + 1.
+  static constexpr std::uint64_t kEngine = ~std::uint64_t{0};  ///< PCCL's engine
   [[nodiscard]] PlainConfig chosen(const Call& call, std::uint64_t who);
+
+  using BestCache = BoundedCache<ChoiceKey, BestAction, ChoiceKeyHash>;
 
   std::shared_ptr<const TuningActions> actions_;
   CallTimer& timer_;
-  BoundedCache<Key, PlainConfig, KeyHash> chosen_;
   std::shared_ptr<OracleTable> table_;
-  BoundedCache<Key, BestAction, KeyHash> best_;
+  std::unique_ptr<ChoiceCache> own_;  ///< null if the table's choices are of the same actions
+  ChoiceCache& chosen_;
+  std::unique_ptr<BestCache> best_;  ///< made at the first best()
 };
 
 }  // namespace cclgym

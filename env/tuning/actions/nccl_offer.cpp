@@ -17,7 +17,7 @@ bool NcclOffer::has(CollectiveKind collective, std::string_view program, Protoco
     return protocol == Protocol::Simple ||
            protocol == nccl_p2p(nccl_.version(), nccl_.comm(), 1).protocol;
   }
-  const auto algorithm = nccl_algorithm(program);
+  const auto algorithm = nccl_algorithm(program, nccl_.version());
   return algorithm && nccl_.bandwidth_Bps(*tuned, *algorithm, protocol) > 0;
 }
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <optional>
 
 #include "collectives/library/algorithm_library.hpp"
 #include "core/index.hpp"
@@ -12,7 +11,7 @@
 #include "env/tuning/actions/knob_levels.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
 #include "sim/config_checks.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "sim/simulator.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 
@@ -24,10 +23,9 @@ namespace {
 // thread blocks is slow, so results are reused: the fewer threads a block has, the more blocks fit.
 class ResidentCheck {
  public:
-  /// `joined`: KnownBlocks::joined of all instances on these channels; both are set when known.
-  ResidentCheck(const CallSite& site, CollectiveKind collective,
-                std::array<std::optional<std::int64_t>, 2>& joined)
-      : site_(site), call_{.collective = collective, .bytes = 0}, joined_(joined) {}
+  /// `known`: blocks of the program on these channels; [1] with one slot.
+  ResidentCheck(const CallSite& site, CollectiveKind collective, std::array<KnownBlocks, 2>& known)
+      : site_(site), call_{.collective = collective, .bytes = 0}, known_(known) {}
 
   bool fits(const PlainConfig& plain) {
     const Fabric& fabric = *site_.fabrics.front();
@@ -35,13 +33,10 @@ class ResidentCheck {
     if (limit != 0 && limit <= too_few_) return false;
     if (limit == 0 || limit >= enough_) return true;
     const Config config = full_config(site_.algorithms, plain);
-    const std::size_t one_slot = config.slots == 1 ? 1 : 0;
-    KnownBlocks& known = known_[one_slot];
-    known.joined = joined_[one_slot];
+    KnownBlocks& known = known_[config.slots == 1 ? 1 : 0];
     const bool fit =
         check_config(site_.algorithms, call_, config, fabric.ranks()).empty() &&
         check_resident(site_.algorithms, call_, config, fabric, site_.cost_model, known).empty();
-    joined_[one_slot] = known.joined;
     (fit ? enough_ : too_few_) = limit;
     return fit;
   }
@@ -49,8 +44,7 @@ class ResidentCheck {
  private:
   const CallSite& site_;
   Call call_;
-  std::array<std::optional<std::int64_t>, 2>& joined_;  ///< the second: with one slot
-  std::array<KnownBlocks, 2> known_;                    ///< the second: with one slot
+  std::array<KnownBlocks, 2>& known_;
   int too_few_ = 0;
   int enough_ = std::numeric_limits<int>::max();
 };
@@ -148,10 +142,10 @@ void TuningActions::add_configurations(CollectiveKind collective, std::uint16_t 
   const std::size_t instances =
       entry.fixed() ? 0 : (offline && interpreted ? std::size(kInstances) : 1);
   each(Knob::Channels, entry.fixed() ? 0 : std::size(kChannels), [&](std::size_t channels) {
-    std::array<std::optional<std::int64_t>, 2> joined;
+    std::array<KnownBlocks, 2> known;
     each(Knob::Instances, instances, [&](std::size_t r) {
       if (kChannels[channels] * kInstances[r] > kMostChannels) return;
-      ResidentCheck resident(*site_, collective, joined);
+      ResidentCheck resident(*site_, collective, known);
       each(Knob::Threads, offline ? std::size(kThreads) : 1, [&](std::size_t) {
         each(Knob::Protocol, kProtocols, [&](std::size_t protocol) {
           if (offer_ && !offer_->has(collective, entry.name, Protocol(protocol))) return;
@@ -202,8 +196,8 @@ void TuningActions::add_openmpi_programs(CollectiveKind collective, Legal& legal
       if (!allowed(Knob::Chunk, levels[at(Knob::Chunk)])) continue;
       const PlainConfig config = config_of(library, levels);
       if (find_openmpi_algorithm(collective, name, config.tile_bytes) == nullptr) continue;
-      std::array<std::optional<std::int64_t>, 2> joined;
-      if (!ResidentCheck(*site_, collective, joined).fits(config)) continue;
+      std::array<KnownBlocks, 2> known;
+      if (!ResidentCheck(*site_, collective, known).fits(config)) continue;
       legal.programs[place_of(levels)] = library;
       add_action(levels, legal);
     }

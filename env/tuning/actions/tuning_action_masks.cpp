@@ -10,7 +10,7 @@
 #include "core/index.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
 #include "sim/call/tiles.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 
 namespace cclgym {
 

@@ -9,7 +9,7 @@
 #include "core/index.hpp"
 #include "env/tuning/actions/knob_levels.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "sim/simulator.hpp"
 #include "sim/tuners/tuner.hpp"
 

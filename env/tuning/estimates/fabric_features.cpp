@@ -10,7 +10,7 @@
 #include "collectives/library/algorithm_library.hpp"
 #include "collectives/library/logical_rings.hpp"
 #include "core/index.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "topology_models/metrics/metrics.hpp"
 
 namespace cclgym {

@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "core/index.hpp"
 #include "env/tuning/workload/workload.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 
 namespace cclgym {
 

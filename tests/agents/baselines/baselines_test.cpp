@@ -196,6 +196,8 @@ TEST_CASE("coordinate descent settles, never worse than its start, and counts it
 
 TEST_CASE("messages about unknown names suggest the nearest", "[agents][baselines]") {
   CHECK_THROWS_AS(make_baseline("nccl-default:1.0"), UserError);
+  CHECK_THROWS_AS(make_baseline("nccl-default:1.0:symmetric"), UserError);
+  CHECK(make_baseline("nccl-default:2.30.7:symmetric") != nullptr);
   std::string message;
   try {
     (void)make_baseline("oracel");
