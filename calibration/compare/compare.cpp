@@ -9,6 +9,7 @@
 #include <set>
 
 #include "calibration/intervals/held_out_intervals.hpp"
+#include "core/counted.hpp"
 #include "core/files/csv.hpp"
 
 namespace cclgym {
@@ -113,10 +114,13 @@ std::string intervals_text(const Comparison& comparison) {
   const std::vector<CoverageRow> coverage = coverage_of(comparison.cells, comparison.coverage);
   if (coverage.empty()) return "";
   const std::string heading =
-      fmt::format("{:.0f} % intervals of held-out cells", 100 * comparison.coverage);
+      fmt::format("{} intervals of held-out cells", percent_text(comparison.coverage));
   // The last row has all cells.
   if (coverage.back().stated.cells == 0) {
-    return fmt::format("\n{}: none, because too few cells have other numbers of ranks\n", heading);
+    return fmt::format(
+        "\n{}: none, because too few cells have other numbers of ranks, and the table has no "
+        "interval for them\n",
+        heading);
   }
   return fmt::format("\n{}, made without their own numbers of ranks\n{}", heading,
                      coverage_text(coverage));

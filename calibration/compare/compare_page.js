@@ -16,7 +16,7 @@
        {name: 'simulated / measured', format: factor}], rows);
 
   const percent = value => value === null ? '-' : (100 * value).toFixed(1) + ' %';
-  const aim = (100 * data.coverage.aim).toFixed(0) + ' %';
+  const aim = Number((100 * data.coverage.aim).toPrecision(6)) + ' %';
   const width = value => value === null ? '-' : factor(value);
   const intervalText = ({interval}) =>
       interval ? `${time(interval[0])} to ${time(interval[1])}` : '-';

@@ -237,15 +237,11 @@ std::string decisions_text(std::span<const DecisionGroup> groups, std::size_t wo
   if (groups.empty()) return "no call was measured with two forced configurations\n";
   std::string text =
       "measured time of a choice over that of the best forced configuration, geometric means\n\n";
-  std::vector<Column> columns{{.heading = "", .left = true},
-                              {.heading = "groups"},
-                              {.heading = "simulator"},
-                              {.heading = "worst"},
-                              {.heading = "best chosen", .unit = "%"},
-                              {.heading = "NCCL's own"},
-                              {.heading = "ring Simple"},
-                              {.heading = "by chance"},
-                              {.heading = "rank", .unit = "correlation"}};
+  std::vector<Column> columns{{.heading = "", .left = true},  {.heading = "groups"},
+                              {.heading = "simulator"},       {.heading = "worst"},
+                              {.heading = "best chosen, %"},  {.heading = "NCCL's own"},
+                              {.heading = "ring Simple"},     {.heading = "by chance"},
+                              {.heading = "rank correlation"}};
   for (const DecisionSummary& row : decision_summaries(groups)) {
     const std::vector<std::string> texts{row.name,
                                          fmt::format("{}", row.groups),

@@ -314,7 +314,10 @@ std::string cuda_set_yaml(const CudaFit& fit, const CudaMeasurements& measured,
                           const ParameterSet& start, const std::string& name) {
   // These measurements are not rows of collectives, so fitted_to keeps the rows of the start set
   // only.
-  ParameterSet set{.model = start.model, .fitted_to = start.fitted_to};
+  ParameterSet set{.model = start.model,
+                   .fitted_to = start.fitted_to,
+                   .library = start.library,
+                   .unmeasured = start.unmeasured};
   for (const CostParameter& parameter : cost_parameters()) {
     set.sources[parameter.name] =
         taken_over_source(start.model.name, start.source_of(parameter.name));

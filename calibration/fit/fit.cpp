@@ -44,7 +44,8 @@ class Fitter {
     const std::vector<bool> fitted = mask(false);
     const std::vector<bool> held_out = mask(true);
     if (std::none_of(fitted.begin(), fitted.end(), [](bool wanted) { return wanted; })) {
-      throw UserError("no cell is left to fit");
+      throw UserError("no cell is left to fit" +
+                      (result.refused.empty() ? "" : ": " + reasons_text(result.refused)));
     }
     result.before = compared(predictor_.predict(options_.start, fitted), fitted);
     drop_without_effect(fitted, result);

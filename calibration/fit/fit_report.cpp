@@ -43,8 +43,7 @@ std::string held_out_text(const FitResult& result) {
   if (!ranks.empty()) return fmt::format("{} ranks", ranks_text(ranks));
   std::set<std::uint64_t> sizes;
   for (const Compared& each : result.held_out) sizes.insert(each.cell.bytes);
-  return fmt::format("{} sizes from {} to {}", sizes.size(), format_bytes(*sizes.begin()),
-                     format_bytes(*sizes.rbegin()));
+  return sizes_text(sizes);
 }
 
 std::set<int> ranks_of(const std::vector<Compared>& cells) {
@@ -125,8 +124,8 @@ std::string fit_text(const FitResult& result) {
   }
   if (result.starts > 1) text += starts_text(result);
   for (const RefusedRows& refused : result.refused) {
-    text += fmt::format("\n{} rows of {} cannot be simulated: {}\n", refused.rows, refused.system,
-                        refused.reason);
+    text += fmt::format("\n{} of {} cannot be simulated: {}\n", counted(refused.rows, "row"),
+                        refused.system, refused.reason);
   }
   std::vector<ErrorSummary> all{summary_of("before", result.before),
                                 summary_of("fitted", result.fitted)};
@@ -188,7 +187,7 @@ std::string fitted_set_yaml(const FitResult& result, const ParameterSet& start,
     comment += fmt::format("Held out, on {}: {:.3f} over {} cells.\n", held_out_text(result),
                            held_out.mean, held_out.cells);
   }
-  ParameterSet set{.model = result.model};
+  ParameterSet set{.model = result.model, .library = start.library};
   for (const CostParameter& parameter : cost_parameters()) {
     set.sources[parameter.name] =
         taken_over_source(start.model.name, start.source_of(parameter.name));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -68,6 +69,22 @@ std::optional<LogInterval> from_groups(const Cells& cells, double coverage) {
   std::vector<std::vector<CellErrors>> list;
   for (auto& [key, group] : groups) list.push_back(std::move(group));
   return grouped_interval(list, coverage);
+}
+
+// The interval of a class from its own cells. Cells of one number of ranks do not show how errors
+// differ between numbers of ranks, so a class with only one of them has the wider of its own
+// interval and that of all groups that are on one node, or on several, as it is.
+std::optional<LogInterval> from_class(const Cells& own, const Cells& all, double coverage) {
+  std::optional<LogInterval> interval = from_cells(own, coverage);
+  std::set<int> ranks;
+  for (const Compared* each : own) ranks.insert(each->cell.ranks);
+  if (!interval || ranks.size() > 1) return interval;
+  Cells alike;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(alike), [&](const Compared* each) {
+    return (each->cell.nodes == 1) == (own.front()->cell.nodes == 1);
+  });
+  const std::optional<LogInterval> others = from_groups(alike, coverage);
+  return others && others->high > interval->high ? others : interval;
 }
 
 IntervalRow row_of(const Cells& cells, const LogInterval& interval) {
@@ -168,7 +185,7 @@ TimeIntervals intervals_from(std::span<const Compared> cells, double coverage,
     classes[{each->prediction.cost_model, each->fabric, each->cell.nodes == 1}].push_back(each);
   }
   for (const auto& [key, members] : classes) {
-    const std::optional<LogInterval> interval = from_cells(members, coverage);
+    const std::optional<LogInterval> interval = from_class(members, all, coverage);
     if (!interval) continue;
     IntervalRow row = row_of(members, *interval);
     std::tie(row.set, row.fabric, row.one_node) = key;
@@ -205,12 +222,12 @@ void state_intervals(std::span<Compared> cells, double coverage) {
     if (fresh) {
       FoundInterval& stated = found->second;
       const Cells own = other_ranks(cells, each);
-      stated = {.interval = from_cells(own, coverage),
+      const Cells others = other_groups(cells, each);
+      stated = {.interval = from_class(own, others, coverage),
                 .cells = static_cast<int>(own.size()),
                 .own = true,
                 .basis = "other numbers of ranks"};
       if (!stated.interval) {
-        const Cells others = other_groups(cells, each);
         stated = {.interval = from_groups(others, coverage),
                   .cells = static_cast<int>(others.size()),
                   .basis = "other sets"};
@@ -270,7 +287,10 @@ std::string coverage_text(std::span<const CoverageRow> rows) {
     for (std::size_t i = 0; i < of_stated.size(); ++i) stated[i].cells.push_back(of_stated[i]);
     for (std::size_t i = 0; i < of_others.size(); ++i) others[i].cells.push_back(of_others[i]);
   }
-  return format_columns(stated) + "\n" + format_columns(others);
+  const bool compared = std::ranges::any_of(rows, [](const CoverageRow& row) {
+    return row.tails.cells + row.others.cells + row.one.cells + row.fitted.cells > 0;
+  });
+  return format_columns(stated) + (compared ? "\n" + format_columns(others) : "");
 }
 
 }  // namespace cclgym

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/statistics.hpp"
 #include "core/units.hpp"
@@ -55,6 +56,15 @@ std::string MeasuredCell::label() const {
   }
   return fmt::format("{}, {} ranks, {}, {}{}", system, ranks, to_string(collective),
                      format_bytes(bytes), how);
+}
+
+std::string reasons_text(std::span<const RefusedRows> refused) {
+  std::set<std::string> others;
+  for (const RefusedRows& group : refused) others.insert(group.reason);
+  const std::string& first = refused.front().reason;
+  others.erase(first);
+  if (others.empty()) return first;
+  return fmt::format("{} (and {})", first, counted(others.size(), "other reason"));
 }
 
 std::vector<std::string> systems_of(std::span<const Measurement> rows) {

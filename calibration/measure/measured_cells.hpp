@@ -49,6 +49,10 @@ struct RefusedRows {
   SourceLocation first;
 };
 
+/// The first reason, and the number of the others: "REASON (and 2 other reasons)". There is at
+/// least one.
+[[nodiscard]] std::string reasons_text(std::span<const RefusedRows> refused);
+
 struct MeasuredCells {
   std::vector<MeasuredCell> cells;  ///< by system, ranks, collective, version, size
   std::vector<RefusedRows> refused;

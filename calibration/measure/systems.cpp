@@ -39,6 +39,10 @@ const std::vector<MeasuredSystem>& measured_systems() {
       {"H100-SXM-slice", "hgx-h100", "auto", "2.18.3", "4 of the 8 H100 of an HGX server"},
       {"H100-cluster", "hgx-h100", "auto", "2.29.2", "servers of 8 H100, NDR InfiniBand"},
       {"MI300Xx8", "mi300x", "auto", "", "one server of 8 MI300X; RCCL's own choice, inferred"},
+      {"MSCCLPP-NDmv4", "ndv4", "a100-mscclpp", "",
+       "one Azure NDm A100 v4 server, MSCCL++'s test kernels"},
+      {"MSCCLPP-NDmv5", "hgx-h100", "h100-mscclpp", "",
+       "one Azure ND H100 v5 server, MSCCL++'s test kernels"},
       {"Polaris", "polaris", "auto", "2.18", "ALCF Polaris: servers of 4 A100, Slingshot"},
   };
   return systems;
@@ -76,6 +80,9 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
   // AllReduce of 2 and 4 MiB here. But the measured times lie on the curve of rings, and below the
   // 25 us that NCCL states for NVLS.
   if (system.name == "H100-SXM-slice") spec.nvls = false;
+  // Eight of ten settings have NCCL_CROSS_NIC=0 (run.sh of the source). A cell is the median over
+  // all ten.
+  if (system.name == "Alps-GH200") spec.cross_nic = false;
   // AllToAll moves 15 to 22 GB/s out of a node here, which one of its NICs can carry. Rings, which
   // NCCL spreads over both NICs, move 36 GB/s.
   if (system.name == "Polaris" && row.collective == CollectiveKind::AllToAll) {

@@ -13,6 +13,7 @@
 #include "experiments/measured/measured_columns.hpp"
 #include "experiments/measured/measured_line.hpp"
 #include "experiments/measured/nccl_tests_text.hpp"
+#include "sim/call/config_options.hpp"
 
 namespace cclgym {
 
@@ -21,7 +22,6 @@ namespace {
 constexpr std::size_t kLargestFile = std::size_t{1} << 30;
 /// Algorithm of rows in which a policy chose.
 constexpr std::string_view kChosenByPolicy = "policy";
-constexpr int kMostNcclChannels = 64;
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -52,15 +52,18 @@ void read_config(const MeasuredLine& reader, Measurement& row) {
   try {
     (void)AlgorithmLibrary::shipped().at(config.algorithm);
   } catch (const UserError& error) {
-    reader.fail("algorithm", fmt::format("is not an algorithm of the library: {}", error.what()));
+    reader.refuse("algorithm", error.what());
   }
   if (reader.given("protocol")) {
-    const auto protocol = parse_protocol(reader.text("protocol"));
-    if (!protocol) reader.fail("protocol", "is not one of LL, LL128, Simple");
-    config.protocol = *protocol;
+    const std::string protocol = reader.text("protocol");
+    try {
+      config.protocol = read_protocol(protocol, {});
+    } catch (const UserError& error) {
+      reader.refuse("protocol", error.what());
+    }
   }
   if (reader.given("channels")) {
-    config.channels = reader.count("channels", 1);
+    config.channels = reader.count("channels", 1, kMostCallChannels);
   } else {
     row.channels_stated = false;
   }
@@ -108,7 +111,7 @@ std::optional<Config> used_config(const MeasuredLine& reader) {
   const std::string text = extra_of(reader, "used_channels");
   int channels = 0;
   (void)std::from_chars(text.data(), text.data() + text.size(), channels);
-  if (!algorithm || !protocol || channels < 1 || channels > kMostNcclChannels) return std::nullopt;
+  if (!algorithm || !protocol || channels < 1 || channels > kMostCallChannels) return std::nullopt;
   const std::string_view ours = kNcclAlgorithmNames[static_cast<std::size_t>(*algorithm)].ours;
   if (ours.empty()) return std::nullopt;
   return Config{.algorithm = std::string(ours), .protocol = *protocol, .channels = channels};
@@ -155,21 +158,26 @@ Measurement read_row(const MeasuredLine& reader, const MeasuredFileContext& cont
   if (const auto kind = measured_collective(collective)) {
     row.collective = *kind;
   } else {
-    reader.fail("collective",
-                unknown_name_message("collective", collective,
-                                     {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
-                                      "reduce", "alltoall", "sendrecv", "gather", "scatter"}));
+    reader.refuse("collective",
+                  unknown_name_message("collective", collective,
+                                       {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                        "reduce", "alltoall", "sendrecv", "gather", "scatter"}));
   }
   row.bytes = reader.bytes("size_bytes");
   read_config(reader, row);
   const double time_us = reader.microseconds(reader.median_column());
   row.time_s = time_us * 1e-6;
   row.time_us = time_us;
+  const auto refuse_extreme = [&](std::string_view column, std::string_view expected) {
+    reader.fail(column,
+                fmt::format("is {}, but {} is {}; expected {}", reader.text(column),
+                            reader.median_column(), reader.text(reader.median_column()), expected));
+  };
   if (reader.given("time_us_min") && reader.microseconds("time_us_min") > time_us) {
-    reader.fail("time_us_min", "is greater than the median");
+    refuse_extreme("time_us_min", "at most the median");
   }
   if (reader.given("time_us_max") && reader.microseconds("time_us_max") < time_us) {
-    reader.fail("time_us_max", "is less than the median");
+    refuse_extreme("time_us_max", "at least the median");
   }
   if (reader.given("samples")) (void)reader.count("samples", 1);
   row.samples_s = samples_of(reader);

@@ -19,6 +19,18 @@ std::string joined_names(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// Columns that a file may have besides those that it must have.
+std::vector<std::string> optional_columns() {
+  std::vector<std::string> names;
+  const std::vector<std::string>& required = required_measured_columns();
+  for (const std::string& name : known_measured_columns()) {
+    const bool optional = name != kShortMedianColumn &&
+                          std::find(required.begin(), required.end(), name) == required.end();
+    if (optional) names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 MeasuredHeader::MeasuredHeader(std::string_view line, const SourceLocation& where) {
@@ -41,7 +53,13 @@ MeasuredHeader::MeasuredHeader(std::string_view line, const SourceLocation& wher
       throw UserError(where, fmt::format("column '{}' occurs twice", names_[i]));
     }
   }
-  if (missing.empty() && unknown.empty()) return;
+  if (missing.empty() && unknown.empty()) {
+    if (index(kMedianColumn) == kNowhere || index(kShortMedianColumn) == kNowhere) return;
+    throw UserError(where,
+                    fmt::format("found the columns '{}' and '{}'; expected one of them, with "
+                                "the median time",
+                                kMedianColumn, kShortMedianColumn));
+  }
   std::string message;
   if (!missing.empty()) message = "without column " + joined_names(missing);
   if (!unknown.empty()) {
@@ -51,7 +69,7 @@ MeasuredHeader::MeasuredHeader(std::string_view line, const SourceLocation& wher
   throw UserError(where, fmt::format("{}; expected {} or {} (sizes in bytes, times in "
                                      "microseconds) and, if known, others of {}",
                                      message, joined_names(required_measured_columns()),
-                                     kShortMedianColumn, joined_names(known_measured_columns())));
+                                     kShortMedianColumn, joined_names(optional_columns())));
 }
 
 std::size_t MeasuredHeader::index(std::string_view name) const {
@@ -117,11 +135,13 @@ std::uint64_t MeasuredLine::bytes(std::string_view column) const {
   return value;
 }
 
-int MeasuredLine::count(std::string_view column, int least) const {
+int MeasuredLine::count(std::string_view column, int least, int most) const {
   int value = 0;
   line_.read(header_.index(column), column, value);
-  if (value < least) fail(column, fmt::format("is {}; expected >= {}", value, least));
-  return value;
+  if (value >= least && value <= most) return value;
+  const bool bounded = most < std::numeric_limits<int>::max();
+  fail(column, fmt::format("is {}; expected >= {}{}", value, least,
+                           bounded ? fmt::format(", <= {}", most) : ""));
 }
 
 std::string_view MeasuredLine::median_column() const {
@@ -129,7 +149,11 @@ std::string_view MeasuredLine::median_column() const {
 }
 
 void MeasuredLine::fail(std::string_view column, const std::string& message) const {
-  line_.fail(header_.index(column), fmt::format("{} {}", column, message));
+  refuse(column, fmt::format("{} {}", column, message));
+}
+
+void MeasuredLine::refuse(std::string_view column, const std::string& message) const {
+  line_.fail(header_.index(column), message);
 }
 
 }  // namespace cclgym

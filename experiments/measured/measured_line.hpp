@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,8 @@ namespace cclgym {
 /// Index of each column.
 class MeasuredHeader {
  public:
-  /// Throws UserError at `where` if a column is missing, unknown or repeated.
+  /// Throws UserError at `where` if a column is missing, unknown or repeated, or if the median has
+  /// two columns.
   MeasuredHeader(std::string_view line, const SourceLocation& where);
 
   static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
@@ -45,11 +47,15 @@ class MeasuredLine {
   [[nodiscard]] double microseconds(std::string_view column) const;
   /// A number of bytes > 0.
   [[nodiscard]] std::uint64_t bytes(std::string_view column) const;
-  /// A whole number >= `least`.
-  [[nodiscard]] int count(std::string_view column, int least) const;
+  /// A whole number from `least` to `most`.
+  [[nodiscard]] int count(std::string_view column, int least,
+                          int most = std::numeric_limits<int>::max()) const;
   /// Name of the column with the median time.
   [[nodiscard]] std::string_view median_column() const;
+  /// Throws with the column's name in front of the message: "ranks is 1; expected >= 2".
   [[noreturn]] void fail(std::string_view column, const std::string& message) const;
+  /// Throws with the message alone, which names what it refuses.
+  [[noreturn]] void refuse(std::string_view column, const std::string& message) const;
 
  private:
   const MeasuredHeader& header_;

@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "core/counted.hpp"
+
 namespace cclgym {
 
 namespace {
@@ -204,11 +206,12 @@ class NcclTestsReader {
     }
     row.collective = *collective;
     const int ranks = ranks_ > 0 ? ranks_ : context_.ranks.value_or(0);
-    if (ranks < 2) {
+    if (ranks == 0) {
       fail(words.front(),
            "the output does not state the number of ranks ('#  Rank  0 … on "
            "HOST'); give it with --ranks");
     }
+    if (ranks == 1) refuse_lone_rank(words.front());
     require_as_said("ranks", ranks, context_.ranks, words.front());
     row.ranks = ranks;
     row.nodes_stated = ranks_ > 0 || context_.nodes.has_value();
@@ -232,8 +235,20 @@ class NcclTestsReader {
   void require_as_said(std::string_view name, int printed, const std::optional<int>& option,
                        const Word& word) const {
     if (!option || *option == printed) return;
-    fail(word, fmt::format("the list of devices has {} {}, but --{} says {}; leave it out", printed,
-                           name, name, *option));
+    const std::string_view one = name.substr(0, name.size() - 1);
+    fail(word, fmt::format("the list of devices has {}, but --{} says {}; leave it out",
+                           counted(printed, one), name, *option));
+  }
+
+  // Times of one rank tell nothing about calls of several, even if mpirun started eight such runs.
+  [[noreturn]] void refuse_lone_rank(const Word& word) const {
+    const std::string ranks =
+        context_.ranks ? fmt::format(", but --ranks says {}; expected the lines of all {}",
+                                     *context_.ranks, *context_.ranks)
+                       : "; expected at least 2";
+    fail(word, fmt::format("the list of devices has 1 rank ('#  Rank  0 … on HOST'){} "
+                           "(nccl-tests built without MPI=1 runs every process alone)",
+                           ranks));
   }
 
   const std::string& file_;

@@ -17,8 +17,8 @@ namespace cclgym {
 /// may follow each other. Lines of size 0 and the averages are left out.
 ///
 /// Throws UserError at the place of the error: a heading in units other than B and us, a time that
-/// is invalid, not finite, zero or negative, wrong results (#wrong), and a collective or a number
-/// of ranks that is stated nowhere.
+/// is invalid, not finite, zero or negative, wrong results (#wrong), a collective or a number of
+/// ranks that is stated nowhere, and a list of one rank.
 [[nodiscard]] std::vector<Measurement> read_nccl_tests_text(std::string_view text,
                                                             const std::string& file,
                                                             const MeasuredFileContext& context);

@@ -74,6 +74,7 @@ Json block_json(const BlockSummary& block) {
           {"ranks", block.ranks},
           {"cost_model", block.cost_model},
           {"relays", block.relays},
+          {"interval", block.interval},
           {"bus_factor", kind ? bus_bandwidth_factor(*kind, block.ranks) : 1.0},
           {"sizes", std::move(sizes)},
           {"measured", std::move(measured)},

@@ -4,6 +4,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "core/files/companion_library.hpp"
 #include "core/limits/resource_error.hpp"
 #include "core/statistics.hpp"
 #include "core/version.hpp"
@@ -27,6 +28,8 @@ auto in_cell(const Experiment& experiment, std::size_t cell, Work work) {
                         kOutOfMemory);
   } catch (const UserError& error) {
     throw UserError(message(error));
+  } catch (const LibraryMissing&) {
+    throw;  // no cell is to blame
   } catch (const SimulationStalled& error) {
     throw SimulationStalled(message(error));
   } catch (const std::exception& error) {

@@ -14,6 +14,7 @@
 #include "experiments/run/results.hpp"
 #include "experiments/run/results_file.hpp"
 #include "experiments/run/run_folder.hpp"
+#include "sim/engine/engine_library.hpp"
 #include "sim/timeline.hpp"
 
 namespace cclgym {
@@ -111,6 +112,7 @@ void run_experiment(const Experiment& experiment, const RunOptions& options,
   } else {
     share_tasks(tasks, task_options);
   }
+  load_engine_library(experiment.engine);
   check_run_folder(options.folder);
   if (!shard.whole() && !options.fresh) check_shard_folder(experiment, shard, options.folder);
   make_folder(options.folder);

@@ -11,6 +11,7 @@
 #include "collectives/library/logical_rings.hpp"
 #include "core/error.hpp"
 #include "core/index.hpp"
+#include "cost_models/nccl/nccl_tree_pattern.hpp"
 #include "sim/simulator.hpp"
 #include "synthesis/lowering/load_audit.hpp"
 
@@ -86,7 +87,9 @@ std::vector<FrontPoint> library_points(const Fabric& fabric, CollectiveKind coll
                                 .channels = std::max(static_cast<int>(rings.size()), 1),
                                 .root = root,
                                 .rings = rings,
-                                .ranks_per_server = fabric.ranks_per_server().value_or(0)});
+                                .ranks_per_server = fabric.ranks_per_server().value_or(0),
+                                .tree_children = child_places(tree_pattern(fabric)),
+                                .tree_orders = tree_orders(fabric)});
     const std::vector<std::int64_t> loads = synthesis::link_loads(program, fabric);
     double rounds = 0;
     for (std::size_t k = 0; k < loads.size(); ++k) {

@@ -11,6 +11,7 @@
 #include "core/statistics.hpp"
 #include "core/units.hpp"
 #include "experiments/measured/measured_rows.hpp"
+#include "sim/tuners/nccl_default_tuner.hpp"
 
 namespace cclgym {
 
@@ -185,12 +186,14 @@ void note_variation(ResultSummary& summary, const ResultRow& row, const ResultRo
   summary.slots_vary |= row.slots != first.slots;
 }
 
-// Relay text of the experiment's fabric with that label.
-std::string relays_of(const Experiment& experiment, const std::string& label) {
+// Adds what is true of the experiment's fabric with the block's label.
+void add_fabric(const Experiment& experiment, BlockSummary& block) {
   for (const ExperimentFabric& fabric : experiment.fabrics) {
-    if (fabric.label == label) return relay_text(*fabric.fabric);
+    if (fabric.label != block.fabric) continue;
+    block.relays = relay_text(*fabric.fabric);
+    block.interval = fabric.interval;
+    return;
   }
-  return "";
 }
 
 }  // namespace
@@ -298,6 +301,7 @@ ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow>
   std::map<Key, std::size_t> index;
   std::vector<std::map<std::uint64_t, std::vector<std::size_t>>> by_size;  // per block
   std::set<std::uint64_t> seeds;
+  std::vector<bool> of_nccl;  // per block: some row is of NCCL's or RCCL's algorithms
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ResultRow& row = rows[i];
     seeds.insert(row.seed);
@@ -312,16 +316,19 @@ ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow>
       block.servers = row.servers;
       block.ranks = row.ranks;
       block.cost_model = row.cost_model;
-      block.relays = relays_of(experiment, row.fabric);
+      add_fabric(experiment, block);
       summary.blocks.push_back(std::move(block));
       by_size.emplace_back();
+      of_nccl.push_back(false);
     }
+    if (is_of_nccl(row.program, row.algorithm)) of_nccl[entry->second] = true;
     by_size[entry->second][row.size_bytes].push_back(i);
   }
   summary.seeds = seeds.size();
   std::size_t taken = 0;
   for (std::size_t b = 0; b < summary.blocks.size(); ++b) {
     BlockSummary& block = summary.blocks[b];
+    if (!of_nccl[b]) block.interval.clear();
     for (const auto& [bytes, of_size] : by_size[b]) {
       block.sizes.push_back(summarize_size(rows, summary.speedups, of_size));
     }

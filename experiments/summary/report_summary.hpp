@@ -65,6 +65,7 @@ struct BlockSummary {
   int ranks = 1;
   std::string cost_model;
   std::string relays;              ///< relay_text of the fabric
+  std::string interval;            ///< ExperimentFabric::interval; empty if no row is NCCL's
   std::vector<SizeSummary> sizes;  ///< ascending
   std::vector<MeasuredSeries> measured;
   std::vector<MeasuredError> ring_errors;  ///< errors of the best ring, by `measured`

@@ -127,7 +127,9 @@ std::string block_text(const BlockSummary& block, const ResultSummary& summary) 
   std::string text = fmt::format("\n{}, {}: {} rank{} on {} node{}, cost model {}\n", block.fabric,
                                  block.collective, block.ranks, block.ranks == 1 ? "" : "s",
                                  block.servers, block.servers == 1 ? "" : "s", block.cost_model);
-  if (!block.relays.empty()) text += "  " + block.relays + "\n";
+  for (const std::string& note : {block.relays, block.interval}) {
+    if (!note.empty()) text += "  " + note + "\n";
+  }
   std::vector<Column> columns = best_columns(block, summary);
   std::vector<Column> beside = measured_columns(block);
   if (beside.empty()) return text + format_columns(columns);

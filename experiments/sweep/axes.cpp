@@ -162,14 +162,6 @@ void refuse_cells(const SourceLocation& where, std::size_t most_cells) {
       where, fmt::format("the experiment has too many cells; expected at most {}", most_cells));
 }
 
-void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>& specs) {
-  for (const YamlEntry& entry : mapping.entries()) {
-    if (!entry.value.is_null()) continue;
-    throw UserError(entry.value.location(), fmt::format("{} has no value; expected {}", entry.key,
-                                                        type_text(find_option(specs, entry.key))));
-  }
-}
-
 Axis<int> copies_axis(const ExperimentAxes& axes, std::string_view key,
                       const AlgorithmLibrary& library, const std::string& algorithm) {
   const Axis<int>& given = key == "channels" ? axes.channels : axes.instances;

@@ -61,9 +61,6 @@ struct ExperimentAxes {
 [[nodiscard]] std::string own_number_message(std::string_view key, const AlgorithmEntry& program,
                                              int own, std::int64_t found);
 
-/// Throws UserError at the first key of a mapping that has no value. `specs` are its keys.
-void refuse_empty_values(const YamlValue& mapping, const std::vector<OptionSpec>& specs);
-
 /// Throws the UserError of an experiment with too many cells.
 [[noreturn]] void refuse_cells(const SourceLocation& where, std::size_t most_cells);
 

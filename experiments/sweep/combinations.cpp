@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/yaml/empty_values.hpp"
 #include "experiments/sweep/experiment_options.hpp"
 #include "sim/tuners/tuner.hpp"
 

@@ -102,40 +102,54 @@ std::string existing_path_beside(const std::string& path, std::string_view what,
   return seen;
 }
 
-CostModel choose_cost_model(const std::string& text, const Fabric& fabric,
-                            const SourceLocation& where) {
+namespace {
+
+ParameterSet choose_parameter_set(const std::string& text, const Fabric& fabric,
+                                  const SourceLocation& where) {
   if (is_parameter_file(text)) {
-    return cost_model_for(existing_path_beside(text, "parameter file", where), fabric);
+    return parameter_set_for(existing_path_beside(text, "parameter file", where), fabric);
   }
   std::vector<std::string> names = cost_model_names();
   names.emplace_back(kAuto);
   if (std::find(names.begin(), names.end(), text) != names.end()) {
-    return cost_model_for(text, fabric);
+    return parameter_set_for(text, fabric);
   }
   throw UserError(where, unknown_name_message("cost model", text, names) +
                              "; or the path of a parameter file (*.yaml)");
 }
 
+}  // namespace
+
+CostModel choose_cost_model(const std::string& text, const Fabric& fabric,
+                            const SourceLocation& where) {
+  return choose_parameter_set(text, fabric, where).model;
+}
+
 CostModel read_cost_model_choice(const YamlValue& value, const Fabric& fabric) {
+  return read_parameter_set_choice(value, fabric).model;
+}
+
+ParameterSet read_parameter_set_choice(const YamlValue& value, const Fabric& fabric) {
   const OptionSpec& base = find_option(cost_model_choice_options(), "base");
   if (!value.is_mapping()) {
-    return choose_cost_model(read_text(value, base), fabric, value.location());
+    return choose_parameter_set(read_text(value, base), fabric, value.location());
   }
   check_keys(value, cost_model_choice_options(), "cost model");
   const YamlValue chosen = option_value(value, base);
-  CostModel model = choose_cost_model(read_text(chosen, base), fabric, chosen.location());
-  Overrides overrides(model);
+  ParameterSet set = choose_parameter_set(read_text(chosen, base), fabric, chosen.location());
+  Overrides overrides(set.model);
   for (const YamlEntry& entry : value.entries()) {
     if (entry.key == base.name) continue;
-    if (model.hockney) {
+    if (set.model.hockney) {
       throw UserError(entry.key_location,
                       "cost model 'hockney' has no '" + entry.key +
                           "': it is made of the links' latencies and bandwidths alone");
     }
     overrides.apply(entry);
+    set.fitted_to.reset();
   }
   overrides.rename();
-  return model;
+  return set;
 }
 
 }  // namespace cclgym

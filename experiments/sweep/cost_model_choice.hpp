@@ -4,6 +4,7 @@
 
 #include "core/yaml/yaml.hpp"
 #include "cost_models/cost_model.hpp"
+#include "cost_models/parameters/parameter_set.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
@@ -12,6 +13,10 @@ namespace cclgym {
 /// start at the folder of the file that holds `value`. An overridden model is named after its base
 /// and the differences: "a100 start_skew=2us". Throws UserError at the place of the mistake.
 [[nodiscard]] CostModel read_cost_model_choice(const YamlValue& value, const Fabric& fabric);
+
+/// The same with the sources of the values. An overridden model does not say to which rows it was
+/// fitted.
+[[nodiscard]] ParameterSet read_parameter_set_choice(const YamlValue& value, const Fabric& fabric);
 
 /// The cost model for a name ("hockney"), the path of a parameter file, or "auto". Errors are
 /// located at `where`, and relative paths start at the folder of that file.

@@ -27,6 +27,7 @@ struct ExperimentFabric {
   std::shared_ptr<const Fabric> fabric;
   CostModel cost_model;
   NoiseProfile noise;
+  std::string interval;  ///< interval_text of the cost model; empty under noise
 
   /// True if repetitions of a cell can differ.
   [[nodiscard]] bool random() const { return cost_model.random() || noise.random(); }

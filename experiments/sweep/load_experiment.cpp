@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "core/files/text_file.hpp"
+#include "core/yaml/empty_values.hpp"
 #include "core/yaml/yaml.hpp"
+#include "cost_models/intervals/time_intervals.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "experiments/sweep/axes.hpp"
 #include "experiments/sweep/combinations.hpp"
@@ -104,7 +106,8 @@ class Loader {
                         fmt::format("fabrics has {} more than once", quoted(fabric.plain_label)));
       }
       const YamlValue model = value_of("cost_model");
-      fabric.cost_model = read_cost_model_choice(model, *fabric.fabric);
+      const ParameterSet set = read_parameter_set_choice(model, *fabric.fabric);
+      fabric.cost_model = set.model;
       check_label(fabric.cost_model.label(), "the cost model", model.location());
       warn(cost_model_warning(fabric.cost_model, *fabric.fabric));
       if (root_.value >= fabric.fabric->ranks()) {
@@ -119,6 +122,9 @@ class Loader {
         if (!noise.value.none()) under.label += " noise=" + noise.value.name;
         check_label(under.label, "the fabric under noise", noise.where);
         under.noise = noise.value;
+        if (noise.value.none()) {
+          under.interval = interval_text(shipped_time_intervals(), set, *fabric.fabric);
+        }
         require_ranks(noise.value, *fabric.fabric);
         warn(noise_warning(noise.value, *fabric.fabric));
         experiment_.fabrics.push_back(std::move(under));

@@ -288,9 +288,21 @@ class CellMaker {
     }
   }
 
+  // Adds the first note of a tuner about its choices for a collective on a fabric.
+  void add_note(const Tuner& tuner, CollectiveKind collective) {
+    for (const auto& size : axes_.sizes) {
+      const std::string note = tuner.note(call(collective, size.value));
+      if (note.empty()) continue;
+      std::vector<std::string>& all = experiment_.warnings;
+      if (std::ranges::find(all, note) == all.end()) all.push_back(note);
+      return;
+    }
+  }
+
   void add_chosen(std::size_t fabric, CollectiveKind collective, std::size_t algorithm) {
     const ExperimentFabric& on = experiment_.fabrics[fabric];
     const Located<std::string>& name = axes_.algorithms[algorithm];
+    add_note(*tuners_[algorithm][fabric], collective);
     for (const auto& size : axes_.sizes) {
       Cell cell;
       cell.fabric = fabric;

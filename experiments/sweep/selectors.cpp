@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/units.hpp"
+#include "core/yaml/empty_values.hpp"
 #include "experiments/sweep/experiment_options.hpp"
 #include "sim/tuners/tuner.hpp"
 #include "topology_models/machines/registry.hpp"

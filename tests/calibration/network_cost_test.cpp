@@ -9,7 +9,7 @@
 #include "collectives/verifier/verify.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/call/tiles.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "sim/simulator.hpp"
 #include "support/catch.hpp"
 #include "topology_models/machines/registry.hpp"
@@ -37,17 +37,27 @@ TEST_CASE("large messages over the network are copied, and larger ones announced
   model.eager_limit_bytes = 16384;
   model.rendezvous_latency_s = 20e-6;
   model.protocols[static_cast<std::size_t>(Protocol::LL)].network_rate_Bps = 1e9;
-  const auto cost = [&](double payload_bytes) {
-    return transfer_cost(model, *fabric, route, {.protocol = Protocol::LL},
-                         {.runtime = Runtime::Nccl}, payload_bytes, false);
+  const auto cost = [&](double payload_bytes, Protocol protocol) {
+    return transfer_cost(model, *fabric, route, {.protocol = protocol}, {.runtime = Runtime::Nccl},
+                         payload_bytes, false);
   };
-  const TransferCost small = cost(2048);  // LL doubles the bytes on the wire
-  const TransferCost copied = cost(2049);
-  const TransferCost announced = cost(8193);
+  const TransferCost small = cost(2048, Protocol::LL);  // LL doubles the bytes on the wire
+  const TransferCost copied = cost(2049, Protocol::LL);
   CHECK(copied.arrival_s - small.arrival_s == Approx(3e-6));
-  CHECK(announced.arrival_s - small.arrival_s == Approx(23e-6));
+  const double eager_s = cost(16384, Protocol::Simple).arrival_s;
+  CHECK(cost(16385, Protocol::Simple).arrival_s - eager_s == Approx(20e-6));
+  // The NIC reads messages of LL from host memory, without the GPU.
+  CHECK(cost(8193, Protocol::LL).arrival_s == Approx(copied.arrival_s).margin(1e-12));
   CHECK(small.rate_cap_Bps > 1.1e9);
   CHECK(copied.rate_cap_Bps == 1e9);
+  // An announcement of LL may have a cost of its own, and announced messages need no copy.
+  model.protocols[static_cast<std::size_t>(Protocol::LL)].rendezvous_latency_s = 7e-6;
+  CHECK(cost(8193, Protocol::LL).arrival_s - copied.arrival_s == Approx(7e-6));
+  CHECK(cost(8193, Protocol::LL).rate_cap_Bps == 1e9);
+  model.copy_end_bytes = 16384;
+  CHECK(cost(8192, Protocol::LL).arrival_s == Approx(copied.arrival_s).margin(1e-12));
+  CHECK(cost(8193, Protocol::LL).arrival_s - small.arrival_s == Approx(7e-6));
+  CHECK(cost(8193, Protocol::LL).rate_cap_Bps == small.rate_cap_Bps);
 }
 
 TEST_CASE("a step of a tree costs more where it crosses the network, and only there",

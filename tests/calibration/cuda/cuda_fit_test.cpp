@@ -151,7 +151,7 @@ TEST_CASE("the set states the source of each parameter, and reads back",
   const std::string yaml = cuda_set_yaml(fit, measured, start_set, "device-1");
   using test::has_text;
   CHECK_THAT(yaml, has_text("measured: Device 1, driver 580.1, CUDA 13.0, single GPU"));
-  CHECK_THAT(yaml, has_text("taken over from set h100: fitted to 264 rows of H100"));
+  CHECK_THAT(yaml, has_text("taken over from set h100: fitted to 284 rows of H100"));
   CHECK_NOTHROW(test::check_sources(parse_yaml(yaml, "set.yaml")));
   CHECK_THAT(yaml, has_text("# copy_knee_blocks: "));
   const CostModel read = read_cost_model(parse_yaml(yaml, "set.yaml"));

@@ -94,6 +94,14 @@ TEST_CASE("groups of fitted rows are not held out", "[calibration][decisions]") 
   CHECK(decisions_text({}, 5).find("no call was measured") != std::string::npos);
 }
 
+TEST_CASE("the headings of the table of decisions are on one line", "[calibration][decisions]") {
+  const std::vector<Compared> cells{run("tree", Protocol::Simple, 1, 2),
+                                    run("ring", Protocol::Simple, 2, 3)};
+  const std::string text = decisions_text(decision_groups(cells), 5);
+  CHECK(text.find("  groups  simulator  worst  best chosen, %  NCCL's own  ring Simple  by chance  "
+                  "rank correlation\n\n") != std::string::npos);
+}
+
 TEST_CASE("rows with algorithm and protocol, but without channels, have NCCL's own",
           "[calibration][decisions]") {
   const std::vector<DecisionGroup> groups = shipped_groups();

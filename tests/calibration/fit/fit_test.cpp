@@ -194,6 +194,11 @@ TEST_CASE("fits that make no sense are refused", "[calibration][fit]") {
       .start = shipped_cost_model("v100"), .parameters = {}, .held_out_ranks = {4, 8, 16}};
   CHECK(thrown([&] { return fit(cells, options); }) == "no cell is left to fit");
   options.held_out_ranks.clear();
+  std::vector<MeasuredCell> refused = cells;
+  for (MeasuredCell& cell : refused) cell.named = Config{.algorithm = "rign"};
+  CHECK(thrown([&] {
+          return fit(refused, options);
+        }).starts_with("no cell is left to fit: unknown algorithm 'rign'; expected one of "));
   options.parameters = {"full_threads"};
   CHECK(thrown([&] { return fit(cells, options); }) ==
         "parameter 'full_threads' is a count or a size, which is not fitted");

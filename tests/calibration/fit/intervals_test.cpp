@@ -161,6 +161,17 @@ TEST_CASE("a cell's interval comes from other numbers of ranks", "[calibration][
   CHECK_FALSE(made_from(table, held_out("B", 8, 0, 64)));
 }
 
+TEST_CASE("the comparison of intervals is left out if there is nothing in it",
+          "[calibration][intervals]") {
+  CoverageRow row{.group = "A, one node"};
+  row.stated.cells = 4;
+  row.rows = 4;
+  CHECK(coverage_text({&row, 1}).find("A, one node") != std::string::npos);
+  CHECK(coverage_text({&row, 1}).find("for comparison") == std::string::npos);
+  row.fitted.cells = 1;
+  CHECK(coverage_text({&row, 1}).find("for comparison") != std::string::npos);
+}
+
 TEST_CASE("fitted cells make no intervals and get none", "[calibration][intervals]") {
   std::vector<Compared> cells = two_numbers_of_ranks(0);
   for (Compared& each : cells) {
@@ -196,6 +207,35 @@ TEST_CASE("a class without other numbers of ranks has the interval of other sets
   // Eight other cells of B are too few for a class, but with A there are nine other groups.
   CHECK(cells.front().interval.basis == "other sets");
   CHECK(rows[1].others.cells == 0);
+}
+
+TEST_CASE("a class with one number of ranks has the wider of its own interval and that of all",
+          "[calibration][intervals]") {
+  const auto cells_with = [](double error_elsewhere, std::initializer_list<int> ranks) {
+    std::vector<Compared> cells;
+    for (int i = 0; i < 20; ++i) {
+      for (const int of : ranks) cells.push_back(held_out("A", of, 0.2, 64U << i));
+    }
+    for (int group = 0; group < 20; ++group) {
+      cells.push_back(held_out("B", 8 + 4 * group, error_elsewhere, 64));
+    }
+    return cells;
+  };
+  const auto width_of_first = [](std::vector<Compared> cells) {
+    state_intervals(cells, 0.9);
+    return cells.front().interval.interval->high;
+  };
+  // On two numbers of ranks, each is judged by the other one alone.
+  CHECK(width_of_first(cells_with(1, {8, 16})) == Approx(1));
+  CHECK(width_of_first(cells_with(0.1, {8, 16})) == Approx(0.2));
+  CHECK(width_of_first(cells_with(1, {8, 16, 32})) == Approx(0.2));
+  // Groups of several nodes tell nothing about one node.
+  std::vector<Compared> one_node = cells_with(1, {4});
+  CHECK(intervals_from(one_node, 0.9, "test").rows.front().interval.high == Approx(0.2));
+  // The stated table, in which the class of A has its own row.
+  CHECK(intervals_from(cells_with(1, {8}), 0.9, "test").rows.front().interval.high == Approx(1));
+  CHECK(intervals_from(cells_with(1, {8, 16}), 0.9, "test").rows.front().interval.high ==
+        Approx(0.2));
 }
 
 TEST_CASE("the table of the shipped sets is of their present values", "[calibration][intervals]") {

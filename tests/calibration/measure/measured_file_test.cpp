@@ -90,7 +90,7 @@ TEST_CASE("a row in which a policy chose has the configuration that NCCL logged"
       // Rows without such an entry, and with an algorithm that the library does not have.
       row(66, "policy", "") + row(67, "policy", "used_algorithm=ring;used_protocol=LL") +
       row(68, "policy", "used_algorithm=ring;used_protocol=LL;used_channels=0") +
-      row(69, "policy", "used_algorithm=collnet_chain;used_protocol=LL;used_channels=4") +
+      row(69, "policy", "used_algorithm=mscclpp;used_protocol=LL;used_channels=4") +
       row(70, "default", "used_algorithm=ring;used_protocol=LL;used_channels=4"));
   const std::vector<Measurement> rows = read_measured_file(file.path);
   REQUIRE(rows.size() == 3);
@@ -134,8 +134,31 @@ TEST_CASE("each fault of a measured CSV has one message with its place",
   CHECK(refusal(header + "P,9,2,all_reduce,64,3\n") ==
         "m.csv:2:3: ranks is 9, which is not a multiple of the 2 nodes");
   CHECK(refusal(header + "P,1,1,all_reduce,64,3\n") == "m.csv:2:3: ranks is 1; expected >= 2");
-  CHECK(refusal(header + "P,8,2,all_reduse,64,3\n")
-            .starts_with("m.csv:2:7: collective unknown collective 'all_reduse'"));
+  CHECK(
+      refusal(header + "P,8,2,all_reduse,64,3\n")
+          .starts_with("m.csv:2:7: unknown collective 'all_reduse'; expected one of all_reduce, "));
+  const std::string optional =
+      refusal("system,ranks\nP,8\n").substr(refusal("system,ranks\nP,8\n").find("others of "));
+  CHECK(
+      optional.starts_with("others of system, gpu, gpus_per_node, nodes, fabric, nccl_version, "
+                           "config, time_us_min, time_us_max, samples, "));
+  CHECK(optional.find("size_bytes") == std::string::npos);
+  CHECK(refusal("ranks,collective,size_bytes,time_us,time_us_median\n8,all_reduce,64,1,2\n") ==
+        "m.csv:1:1: found the columns 'time_us_median' and 'time_us'; expected one of them, with "
+        "the median time");
+  const std::string extremes = "ranks,collective,size_bytes,time_us,time_us_min,time_us_max\n";
+  CHECK(refusal(extremes + "8,all_reduce,64,12.5,20,30\n") ==
+        "m.csv:2:22: time_us_min is 20, but time_us is 12.5; expected at most the median");
+  CHECK(refusal(extremes + "8,all_reduce,64,12.5,,11\n") ==
+        "m.csv:2:23: time_us_max is 11, but time_us is 12.5; expected at least the median");
+  const std::string forced = "ranks,collective,size_bytes,time_us,algorithm,protocol,channels\n";
+  CHECK(refusal(forced + "8,all_reduce,64,12.5,rign,LL,1\n")
+            .starts_with("m.csv:2:22: unknown algorithm 'rign'; expected one of "));
+  CHECK(refusal(forced + "8,all_reduce,64,12.5,ring,LL64,1\n") ==
+        "m.csv:2:27: unknown protocol 'LL64'; expected one of LL, LL128, Simple (did you mean "
+        "'LL'?)");
+  CHECK(refusal(forced + "8,all_reduce,64,12.5,ring,LL,65\n") ==
+        "m.csv:2:30: channels is 65; expected >= 1, <= 64");
   CHECK(refusal(header + "P,8,2,all_reduce,64\n") ==
         "m.csv:2:1: found 5 fields; the header line has 6");
   CHECK(refusal(header) == "m.csv: has a header line but no measurement");

@@ -110,6 +110,22 @@ TEST_CASE("each fault of nccl-tests' output has one message with its place",
   CHECK(read(anonymous, context).front().ranks == 8);
 }
 
+TEST_CASE("a list of one device is refused with or without --ranks",
+          "[calibration][nccl-tests-text]") {
+  MeasuredFileContext context;
+  context.collective = CollectiveKind::AllReduce;
+  const std::size_t second = kRun.find("#  Rank  1");
+  const std::size_t end = kRun.find("#\n#    ", second);
+  const std::string alone = kRun.substr(0, second) + kRun.substr(end);
+  CHECK(thrown([&] { return read(alone, context); }) ==
+        "run.txt:10:12: the list of devices has 1 rank ('#  Rank  0 … on HOST'); expected at "
+        "least 2 (nccl-tests built without MPI=1 runs every process alone)");
+  context.ranks = 8;
+  CHECK(thrown([&] { return read(alone, context); }) ==
+        "run.txt:10:12: the list of devices has 1 rank ('#  Rank  0 … on HOST'), but --ranks says "
+        "8; expected the lines of all 8 (nccl-tests built without MPI=1 runs every process alone)");
+}
+
 TEST_CASE("options that contradict the output are refused", "[calibration][nccl-tests-text]") {
   const auto refusal = [](auto change) {
     MeasuredFileContext context;

@@ -6,6 +6,7 @@
 
 #include "experiments/measured/measured_rows.hpp"
 #include "experiments/report/report_sample.hpp"
+#include "experiments/summary/table.hpp"
 #include "support/catch.hpp"
 #include "topology_models/machines/registry.hpp"
 
@@ -89,9 +90,24 @@ TEST_CASE("the baseline and relayed pairs in words", "[experiments][report-summa
   CHECK(relay_text(*make_fabric({.name = "ndv4", .servers = 2})).empty());
   CHECK(relay_text(*make_fabric({.name = "dgx1", .nvb = false})) ==
         "24 of 56 GPU pairs meet through hosts");
+  CHECK(relay_text(*make_fabric({.name = "z52"})) ==
+        "4 of 56 GPU pairs are relayed by a GPU, 36 of 56 GPU pairs meet through hosts");
+  CHECK(relay_text(*make_fabric({.name = "dgx1", .without = "gpu0:gpu4"})) ==
+        "24 of 56 GPU pairs are relayed by a GPU, 2 of 56 GPU pairs meet through hosts");
   // Without its link to the host, a GPU is relayed.
   CHECK(relay_text(*make_fabric({.name = "dgx1", .nvb = false, .without = "gpu0:pcie0"})) ==
         "6 of 56 GPU pairs are relayed by a GPU, 18 of 56 GPU pairs meet through hosts");
+}
+
+TEST_CASE("a block states the interval of measured times if it has a row of NCCL's",
+          "[experiments][report-summary]") {
+  std::vector<ResultRow> rows{row("all-pairs", "LL", 1, 1024, 40)};
+  Experiment experiment = experiment_of(rows);
+  experiment.fabrics[0].interval = "90 % of them";
+  CHECK(summarize(experiment, rows, {}).blocks.at(0).interval.empty());
+  rows.push_back(row("ring", "LL", 1, 2048, 20));
+  CHECK(summarize(experiment, rows, {}).blocks.at(0).interval == "90 % of them");
+  CHECK(table_text(experiment, rows, {}).find("\n  90 % of them\n") != std::string::npos);
 }
 
 TEST_CASE("a size without a baseline cell has no speedup", "[experiments][report-summary]") {

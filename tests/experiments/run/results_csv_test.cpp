@@ -256,7 +256,7 @@ TEST_CASE("measured files", "[experiments][results-csv]") {
     contains(measured_refusal(header + line + line), ":3:1: the same system, config");
     contains(measured_refusal(header + line + line), "already in line 2");
     contains(measured_refusal(header + "A,n,f,alreduce,8,1024,17,me\n"),
-             ":2:7: collective unknown collective 'alreduce'");
+             ":2:7: unknown collective 'alreduce'");
     contains(measured_refusal(header + "A,n,f,allreduce,0,1024,17,me\n"), ":2:17: ranks is 0");
     contains(measured_refusal(header + "A,n,f,allreduce,8,0,17,me\n"), ":2:19: size_bytes is '0'");
     contains(measured_refusal(header + "A,n,f,allreduce,8,1024,0,me\n"), ":2:24: time_us is '0'");

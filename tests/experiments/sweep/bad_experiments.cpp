@@ -73,7 +73,7 @@ std::vector<BadExperiment> make_bad_experiments() {
       {"bandwidth without a unit", experiment_with({{"fabrics", "[{name: ring, bandwidth: 25}]"}}),
        ":2:35: bandwidth needs a unit, e.g. '25 GB/s'; found '25'"},
       {"negative size", experiment_with({{"sizes", "[-1KiB]"}}),
-       ":5:9: sizes is '-1KiB'; expected a size that is not negative"},
+       ":5:9: sizes is '-1KiB'; expected a size that is not negative, e.g. '64KiB'"},
       {"zero size", experiment_with({{"sizes", "[0B]"}}), ":5:9: sizes is '0B'; expected >= 1B"},
       {"size without a unit", experiment_with({{"sizes", "[1024]"}}),
        ":5:9: sizes needs a unit, e.g. '64KiB'; found '1024'"},
@@ -115,7 +115,9 @@ std::vector<BadExperiment> make_bad_experiments() {
            {{"sizes", "[4B..40000B +4B]"}, {"channels", "1..64"}, {"seeds", "[1..10]"}}),
        ":1:1: the experiment has too many cells; expected at most 1000000"},
       {"too long a range", experiment_with({{"sizes", "[4B..1GiB +4B]"}}),
-       ":5:9: sizes is the range '4B..1GiB +4B' of more than 10000 values"},
+       ":5:9: sizes is the range '4B..1GiB +4B' of more than 10000 values; expected at most 10000 "
+       "in "
+       "each range of a list"},
       {"too many slots", experiment_with({{"slots", "9"}}),
        ":6:8: slots is '9'; expected >= 0, <= 8"},
       {"tile without a unit", experiment_with({{"tile", "65536"}}),
