@@ -8,12 +8,14 @@
 #include "calibration/compare/decisions.hpp"
 #include "calibration/intervals/conformal.hpp"
 #include "calibration/intervals/held_out_intervals.hpp"
+#include "cli/descriptions/cost_model_text.hpp"
 #include "cli/output/json_output.hpp"
 #include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/interrupt.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/print.hpp"
+#include "core/counted.hpp"
 #include "core/files/own_files.hpp"
 #include "core/files/text_file.hpp"
 #include "core/progress.hpp"
@@ -38,19 +40,37 @@ const OptionSpec kCoverage{.name = "coverage",
                            .max = 0.999,
                            .default_text = "0.9"};
 
+constexpr const char* kCellsFile = "compare.csv";
+constexpr const char* kPageFile = "compare.html";
 constexpr const char* kDecisionsFile = "decisions.csv";
 
-void write_files(const Comparison& comparison, const std::string& folder) {
+// Removes the decisions of an earlier run, which are not those of the rows beside them.
+void remove_decisions(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, error))) return;
+  std::filesystem::remove(file, error);
+  if (error) throw UserError({file.string(), 0, 0}, "cannot be removed: " + error.message());
+}
+
+// Returns the lines that name the files.
+std::string write_files(const Comparison& comparison, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw UserError({folder, 0, 0}, error.message());
   const std::filesystem::path path(folder);
-  write_text_file((path / "compare.csv").string(), comparison_csv(comparison));
-  write_text_file((path / "compare.html").string(), comparison_html(comparison));
+  const bool written_before = std::filesystem::exists(path / kCellsFile);
+  write_text_file((path / kCellsFile).string(), comparison_csv(comparison));
+  write_text_file((path / kPageFile).string(), comparison_html(comparison));
+  std::string lines =
+      fmt::format("page      {0}/{1}\ncells     {0}/{2}\n", folder, kPageFile, kCellsFile);
   const auto groups = decision_groups(comparison.cells);
   if (!groups.empty()) {
     write_text_file((path / kDecisionsFile).string(), decisions_csv(groups));
+    lines += fmt::format("decisions {}/{}\n", folder, kDecisionsFile);
+  } else if (written_before) {
+    remove_decisions(path / kDecisionsFile);
   }
+  return lines;
 }
 
 // The table of --intervals or of the shipped sets, with the coverage of --coverage. If a table is
@@ -67,12 +87,24 @@ TimeIntervals table_of(const Arguments& arguments) {
   if (!arguments.has("coverage")) return table;
   if (!table.rows.empty()) {
     throw UserError(argument_location("coverage"),
-                    fmt::format("the table has intervals of {:.0f} %; --coverage is for "
+                    fmt::format("the table has intervals of {}; --coverage is for "
                                 "--write-intervals",
-                                100 * table.coverage));
+                                percent_text(table.coverage)));
   }
   table.coverage = read_real(arguments.text("coverage"), kCoverage, argument_location("coverage"));
   return table;
+}
+
+// Reads the cost model before any row, so that a mistake in it is found first.
+void check_cost_model(const Arguments& arguments) {
+  const std::string option = "cost-model";
+  if (!arguments.has(option) || arguments.text(option) == "auto") return;
+  const std::string& name = arguments.text(option);
+  const ParameterSet set = at_option(option, name, [&] { return named_parameter_set(name); });
+  if (!arguments.has("write-intervals") || !set.model.hockney) return;
+  throw UserError(argument_location("write-intervals"),
+                  "found --cost-model hockney, whose times are stated without intervals; expected "
+                  "the name or file of a parameter set");
 }
 
 void write_intervals(const Comparison& comparison, double coverage, const std::string& path) {
@@ -83,10 +115,10 @@ void write_intervals(const Comparison& comparison, double coverage, const std::s
   if (table.rows.empty()) {
     throw UserError(
         {comparison.file, 0, 0},
-        fmt::format("has too few held-out cells for {:.0f} % intervals; expected at "
+        fmt::format("has too few held-out cells for {} intervals; expected at "
                     "least {} cells of one set, fabric and reach that no fit of the set "
                     "has seen",
-                    100 * coverage, fewest_cells(coverage)));
+                    percent_text(coverage), fewest_cells(coverage)));
   }
   write_text_file(path, to_yaml(table));
 }
@@ -121,12 +153,13 @@ int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
   check_output_folder(*arguments);
   if (arguments->has("out") && writes_output()) {
     refuse_foreign_files(arguments->text("out"), {.writer = "cclgym compare",
-                                                  .mark = "compare.csv",
+                                                  .mark = kCellsFile,
                                                   .mark_begins = "system,",
-                                                  .others = {"compare.html", kDecisionsFile}});
+                                                  .others = {kPageFile, kDecisionsFile}});
   }
-  require_folder_of(*arguments, "write-intervals");
+  if (writes_output()) require_output(*arguments, "write-intervals");
   const TimeIntervals table = table_of(*arguments);
+  check_cost_model(*arguments);
   const MeasuredRows measured = measured_rows(*arguments);
   const auto worst = static_cast<std::size_t>(arguments->integer(kWorst));
   std::optional<std::string> cost_model;
@@ -164,13 +197,12 @@ int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
   }
   if (comparison.cells.empty()) {
     throw UserError({measured.path, 0, 0},
-                    "none of the rows could be simulated, for the reasons above");
+                    "none of the rows can be simulated: " + reasons_text(comparison.refused));
   }
   const bool text = !wants_json(*arguments);
   if (arguments->has("out")) {
-    const std::string& folder = arguments->text("out");
-    write_files(comparison, folder);
-    if (text) print_out("\npage      {0}/compare.html\ncells     {0}/compare.csv\n", folder);
+    const std::string files = write_files(comparison, arguments->text("out"));
+    if (text) print_out("\n{}", files);
   }
   if (arguments->has("write-intervals")) {
     const std::string& path = arguments->text("write-intervals");

@@ -8,15 +8,18 @@
 #include <iostream>
 #include <span>
 
+#include "calibration/fit/coordinates.hpp"
 #include "cli/output/json_output.hpp"
 #include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"
+#include "cli/support/fabric_options.hpp"
 #include "cli/support/interrupt.hpp"
 #include "cli/support/measured_options.hpp"
 #include "cli/support/print.hpp"
+#include "core/counted.hpp"
 #include "core/files/text_file.hpp"
+#include "core/split.hpp"
 #include "core/units.hpp"
-#include "cost_models/parameters/shipped_sets.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
@@ -60,16 +63,19 @@ const OptionSpec kSeed{.name = "seed",
                        .max = 1e15,
                        .default_text = "1"};
 
+// Value of --hold-out: "ranks=64,128", "sizes=128B,512B".
 struct HeldOut {
+  std::string text;
   std::set<int> ranks;
-  std::set<std::uint64_t> sizes;
+  /// Each part of the text, and its size or sizes.
+  std::vector<std::pair<std::string, std::vector<std::uint64_t>>> sizes;
 };
 
-// Value of --hold-out: "ranks=64,128", "sizes=128B,512B".
 HeldOut held_out(const Arguments& arguments) {
   HeldOut held;
   if (!arguments.has("hold-out")) return held;
-  const std::string& text = arguments.text("hold-out");
+  held.text = arguments.text("hold-out");
+  const std::string_view text = held.text;
   const auto fail = [&] {
     throw UserError(argument_location("hold-out"),
                     fmt::format("found {}; expected numbers of ranks, e.g. ranks=64,128, or sizes, "
@@ -77,13 +83,13 @@ HeldOut held_out(const Arguments& arguments) {
                                 quoted(text)));
   };
   const std::size_t equals = std::min(text.find('='), text.size());
-  const std::string key = text.substr(0, equals);
+  const std::string_view key = text.substr(0, equals);
   if ((key != "ranks" && key != "sizes") || equals == text.size()) fail();
-  for (const std::string& part : comma_list(text.substr(equals + 1), "hold-out")) {
+  for (const std::string_view part : split(text.substr(equals + 1), ',')) {
+    if (part.empty()) fail();
     if (key == "sizes") {
       static const OptionSpec size{.name = "hold-out", .kind = OptionKind::Bytes, .min = 1};
-      const auto range = read_bytes_range(part, size, argument_location("hold-out"));
-      held.sizes.insert(range.begin(), range.end());
+      held.sizes.emplace_back(part, read_bytes_range(part, size, argument_location("hold-out")));
       continue;
     }
     int value = 0;
@@ -92,6 +98,71 @@ HeldOut held_out(const Arguments& arguments) {
     held.ranks.insert(value);
   }
   return held;
+}
+
+// The sizes for a message: "1KiB, 64KiB".
+std::string sizes_list(const std::set<std::uint64_t>& sizes) {
+  constexpr std::size_t kShown = 30;
+  std::vector<std::string> shown;
+  for (const std::uint64_t bytes : sizes) {
+    if (shown.size() < kShown) shown.push_back(format_bytes(bytes));
+  }
+  if (sizes.size() > kShown) shown.push_back(fmt::format("… ({} sizes)", sizes.size()));
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+// Throws UserError if no cell has one of the held-out values, or none of a range of sizes, or if no
+// cell is left to fit.
+void check_held_out(const HeldOut& held, std::span<const MeasuredCell> cells) {
+  if (held.text.empty()) return;
+  std::set<int> ranks;
+  std::set<std::uint64_t> sizes;
+  for (const MeasuredCell& cell : cells) {
+    ranks.insert(cell.ranks);
+    sizes.insert(cell.bytes);
+  }
+  std::vector<std::string> absent;
+  std::set<std::uint64_t> left = sizes;
+  for (const int count : held.ranks) {
+    if (!ranks.contains(count)) absent.push_back(std::to_string(count));
+  }
+  for (const auto& [part, values] : held.sizes) {
+    std::size_t found = 0;
+    for (const std::uint64_t value : values) {
+      if (sizes.contains(value)) ++found;
+      left.erase(value);
+    }
+    if (found == 0) absent.push_back(part);
+  }
+  const bool by_ranks = held.sizes.empty();
+  const std::string have =
+      by_ranks ? fmt::format("{} ranks", fmt::join(ranks, ", ")) : "sizes " + sizes_list(sizes);
+  if (!absent.empty()) {
+    throw UserError(argument_location("hold-out"),
+                    fmt::format("no row has {}{}{}; the rows have {}", by_ranks ? "" : "size ",
+                                fmt::join(absent, " or "), by_ranks ? " ranks" : "", have));
+  }
+  if (by_ranks ? held.ranks.size() == ranks.size() : left.empty()) {
+    throw UserError(argument_location("hold-out"),
+                    fmt::format("found {}, which leaves no row to fit; the rows have {}",
+                                quoted(held.text), have));
+  }
+}
+
+// Checks the output before long work. A set in a file of another name could not be read again.
+void check_set_file(const Arguments& arguments) {
+  check_output_file(arguments);
+  if (!arguments.has("out")) return;
+  const std::string& path = arguments.text("out");
+  if (path.ends_with(".yaml") || path.ends_with(".yml")) return;
+  std::error_code ignored;
+  const std::filesystem::file_status old = std::filesystem::status(path, ignored);
+  const bool device = std::filesystem::exists(old) && !std::filesystem::is_regular_file(old);
+  if (device) return;
+  throw UserError(argument_location("out"),
+                  fmt::format("found {}; expected a name that ends in .yaml, by which --cost-model "
+                              "and --start tell the file of a set from a shipped set",
+                              quoted(path, 200)));
 }
 
 class ProgressLine {
@@ -202,34 +273,38 @@ int fit_parameters(const std::vector<std::string>& args, TaskPlace* place) {
           .flag("json", kJsonHelp)
           .read(args);
   if (!arguments) return 0;
-  check_output_file(*arguments);
+  check_set_file(*arguments);
   const MeasuredRows measured = measured_rows(*arguments);
   const MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);
   // One set describes one system, unless the user names several that are equal.
   if (measured.filter.systems.empty()) require_one_system(cells, measured.path);
   for (const RefusedRows& refused : cells.refused) {
-    print_error("left out: {} rows of {}: {}\n", refused.rows, refused.system, refused.reason);
+    print_error("left out: {} of {}: {}\n", counted(refused.rows, "row"), refused.system,
+                refused.reason);
   }
   if (cells.cells.empty()) {
     throw UserError({measured.path, 0, 0},
-                    "none of the rows can be simulated, for the reasons above");
+                    "none of the rows can be simulated: " + reasons_text(cells.refused));
   }
-  const std::string start = arguments->has("start") ? arguments->text("start") : "auto";
   const HeldOut held = held_out(*arguments);
-  const ParameterSet start_set = parameter_set_for(start, *make_fabric(cells.cells.front().fabric));
-  FitOptions options{.start = start_set.model,
-                     .parameters = {},
-                     .held_out_ranks = held.ranks,
-                     .held_out_sizes = held.sizes};
+  const ParameterSet start_set =
+      parameter_set_of(*arguments, "start", *make_fabric(cells.cells.front().fabric));
+  FitOptions options{.start = start_set.model, .parameters = {}, .held_out_ranks = held.ranks};
+  for (const auto& [part, sizes] : held.sizes) {
+    options.held_out_sizes.insert(sizes.begin(), sizes.end());
+  }
   if (options.start.hockney) {
     throw UserError(argument_location("start"),
-                    start == "auto"
+                    !arguments->has("start") || arguments->text("start") == "auto"
                         ? "there is no parameter set for this fabric's GPU; name one to start "
                           "from, e.g. a100"
                         : "model hockney has no parameters to fit; name a parameter set");
   }
   if (arguments->has("parameters")) {
-    options.parameters = comma_list(arguments->text("parameters"), "parameters");
+    const std::string& names = arguments->text("parameters");
+    options.parameters = comma_list(names, "parameters");
+    at_option("parameters", names,
+              [&] { (void)coordinates_of(options.start, options.parameters); });
   }
   options.folds = static_cast<int>(arguments->integer(kFolds));
   std::set<int> ranks;
@@ -239,13 +314,7 @@ int fit_parameters(const std::vector<std::string>& args, TaskPlace* place) {
                     fmt::format("all rows have {} ranks, but folds leave out numbers of ranks",
                                 *ranks.begin()));
   }
-  for (const int held_out : options.held_out_ranks) {
-    if (!ranks.contains(held_out)) {
-      throw UserError(
-          argument_location("hold-out"),
-          fmt::format("no row has {} ranks; the rows have {}", held_out, fmt::join(ranks, ", ")));
-    }
-  }
+  check_held_out(held, cells.cells);
   options.evaluations = static_cast<int>(arguments->integer(kEvaluations));
   options.seed = static_cast<std::uint64_t>(arguments->integer(kSeed));
   options.prior_factor =

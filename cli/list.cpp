@@ -14,6 +14,7 @@
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "env/tuning/workload/workload.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/engine/engine_library.hpp"
 #include "sim/noise/noise_profile.hpp"
 #include "sim/tuners/tuner.hpp"
 #include "topology_models/machines/registry.hpp"
@@ -89,7 +90,11 @@ Lines noises(const AlgorithmLibrary& /*library*/) {
 
 Lines engines(const AlgorithmLibrary& /*library*/) {
   Lines lines;
-  for (const EngineInfo& info : engine_infos()) lines.emplace_back(info.name, info.description);
+  for (const EngineInfo& info : engine_infos()) {
+    lines.emplace_back(info.name, info.description);
+    const std::string reason = missing_engine_library(info.name);
+    if (!reason.empty()) lines.emplace_back("", "not available: " + reason);
+  }
   return lines;
 }
 

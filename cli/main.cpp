@@ -19,6 +19,7 @@
 #include "cli/support/print.hpp"
 #include "cli/support/torch_program.hpp"
 #include "core/error.hpp"
+#include "core/files/companion_library.hpp"
 #include "core/limits/resource_error.hpp"
 #include "core/ranks/launch.hpp"
 #include "core/version.hpp"
@@ -118,6 +119,9 @@ int guarded_run(const std::vector<std::string>& args, TaskPlace* place = nullptr
   } catch (const UserError& error) {
     tell("error: ", error.what());
     return kUsageError;
+  } catch (const LibraryMissing& error) {
+    tell("error: ", error.what());
+    return kUsageError;
   } catch (const std::bad_alloc&) {
     tell("error: ", kOutOfMemory);
     return kNoResources;
@@ -184,9 +188,9 @@ int run_here_or_on_ranks(const std::vector<std::string>& given) noexcept {
   return launched ? run_launched(*launched, args) : guarded_run(args);
 }
 
-// OpenBLAS, which a solver links, starts threads before main() begins. If a limit on addresses
-// refuses their buffers, they ask again for ever, and a fork waits for them. With one thread it
-// starts none.
+// OpenBLAS, which a solver and LibTorch link, starts threads when it is loaded, in cclgym-train
+// before main() begins. If a limit on addresses refuses their buffers, they ask again for ever, and
+// a fork waits for them. With one thread it starts none.
 void start_without_blas_threads(char** argv) {
   constexpr const char* kThreads = "OPENBLAS_NUM_THREADS";
   const auto limited = [](auto resource) {

@@ -68,6 +68,12 @@ int element_bytes_of(const Arguments& arguments) {
   return data_types()[read_choice(name, options().datatype, argument_location("datatype"))].second;
 }
 
+void check_root(const Arguments& arguments, const Call& call, int ranks) {
+  if (!arguments.has("root") || call.root < ranks) return;
+  throw UserError(argument_location("root"),
+                  fmt::format("root is '{}'; expected a rank from 0 to {}", call.root, ranks - 1));
+}
+
 // Reads the settings that a program's file does not give: the collective and its configuration.
 // An algorithm whose name spells its parameters is added to the library.
 void read_configuration(const Arguments& arguments, AlgorithmLibrary& library, Call& call,
@@ -121,7 +127,10 @@ Config chosen_config(const Arguments& arguments, const Call& call,
                   .algorithms = library,
                   .collectives = {call.collective}});
   library.add_all(tuner->algorithms());
-  return tuner->choose(call);
+  Config config = tuner->choose(call);
+  const std::string note = tuner->note(call);
+  if (!note.empty()) print_error("note: {}\n", note);
+  return config;
 }
 
 // Program from a file, with the settings of the file unless an option overrides them.
@@ -171,9 +180,13 @@ StatedInterval interval_of(const Arguments& arguments, const ParameterSet& set,
   StatedInterval stated{.coverage = table.coverage};
   if (!simulator.noise().none()) {
     stated.found.basis = "the time contains noise, and so do the rows behind intervals";
-  } else if (arguments.has("program") ||
-             (!tuner.starts_with("nccl-default") && !tuner.starts_with("rccl-default") &&
-              !nccl_algorithm(config.algorithm))) {
+  } else if (arguments.has("program")) {
+    stated.found.basis =
+        "the rows behind intervals are of NCCL's algorithms, not of a program from a file";
+  } else if (arguments.has("tile") || arguments.has("slots") || arguments.has("instances")) {
+    stated.found.basis =
+        "the rows behind intervals have NCCL's own chunks, not --tile, --slots or --instances";
+  } else if (!is_of_nccl(config.algorithm, tuner)) {
     stated.found.basis =
         fmt::format("the rows behind intervals are of NCCL's algorithms, not of {}",
                     quoted(config.algorithm, 200));
@@ -218,6 +231,7 @@ int simulate(const std::vector<std::string>& args) {
   if (!arguments) return 0;
 
   const auto fabric = fabric_of(arguments->required("fabric"), *arguments);
+  const std::string engine = arguments->choice(experiment_option("engine"));
 
   AlgorithmLibrary library = library_of(*arguments);
   Call call;
@@ -227,11 +241,11 @@ int simulate(const std::vector<std::string>& args) {
     program = program_of(*arguments, *fabric, call, config);
   } else {
     read_configuration(*arguments, library, call, config);
+    check_root(*arguments, call, fabric->ranks());
   }
   call.bytes = read_bytes(arguments->required("size"), options().size, argument_location("size"));
   config.threads = static_cast<int>(arguments->integer(options().threads));
-  const ParameterSet set = parameter_set_for(
-      arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
+  const ParameterSet set = parameter_set_of(*arguments, "cost-model", *fabric);
   const CostModel& model = set.model;
   print_warning(cost_model_warning(model, *fabric));
   std::string tuner;
@@ -251,9 +265,7 @@ int simulate(const std::vector<std::string>& args) {
       !reason.empty()) {
     throw UserError(argument_location("size"), reason);
   }
-  require_folder_of(*arguments, "timeline");
-  const std::string engine =
-      arguments->has("engine") ? arguments->text("engine") : engine_infos().front().name;
+  require_output(*arguments, "timeline");
 
   Simulator simulator(fabric, model, engine, library);
   if (arguments->has("noise")) {
@@ -262,7 +274,7 @@ int simulate(const std::vector<std::string>& args) {
   print_warning(noise_warning(simulator.noise(), *fabric));
   const auto seed = static_cast<std::uint64_t>(arguments->integer(options().seed));
   const RecordDetail detail =
-      arguments->has("timeline") ? RecordDetail::Nodes : RecordDetail::Classes;
+      arguments->has("timeline") ? RecordDetail::Nodes : RecordDetail::Summary;
   const SimulationRecord record = program == nullptr
                                       ? simulator.record(call, config, seed, 0, detail)
                                       : simulator.record_program(program, call, config, seed);

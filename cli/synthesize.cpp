@@ -110,11 +110,11 @@ SynthesisCall read_call(const Arguments& arguments) {
   call.spec = fabric_spec_of(name, arguments);
   call.collective =
       collective_named(arguments.required("collective"), argument_location("collective"));
-  call.fabric = make_fabric(call.spec);
+  call.fabric = fabric_of(name, arguments);
   call.title = fmt::format("{} on {}", to_string(call.collective),
                            fabric_label_of(name, arguments, *call.fabric));
   if (arguments.has("cost-model")) call.cost_model = arguments.text("cost-model");
-  call.model = cost_model_for(call.cost_model, *call.fabric);
+  call.model = parameter_set_of(arguments, "cost-model", *call.fabric).model;
   call.dialect = dialect_of(arguments);
   const bool both = arguments.has("pareto") == arguments.has("throughput");
   call.options = {.root = static_cast<int>(arguments.integer(kRoot)),

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "agents/export/policy_tuner.hpp"
 #include "cli/output/json_output.hpp"
@@ -18,10 +19,12 @@
 #include "core/split.hpp"
 #include "core/units.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
+#include "experiments/sweep/experiment_options.hpp"
 #include "workloads/output/job_json.hpp"
 #include "workloads/output/job_report.hpp"
 #include "workloads/output/job_text.hpp"
 #include "workloads/output/job_timeline.hpp"
+#include "workloads/output/tuning_views.hpp"
 #include "workloads/readers/workload_input.hpp"
 #include "workloads/timing/job_breakdown.hpp"
 #include "workloads/timing/job_simulator.hpp"
@@ -180,7 +183,7 @@ std::vector<TunerRow> compared(const Arguments& arguments, JobSimulator& simulat
 
 void write_files(const Arguments& arguments, const JobGraph& job, const JobRecord& record,
                  const JobBreakdown& found, const Fabric& fabric, const CostModel& model,
-                 const std::vector<TunerRow>& rows) {
+                 const std::vector<TunerRow>& rows, const std::optional<JobTuning>& tuning) {
   if (arguments.has("timeline")) {
     write_job_timeline_file(arguments.text("timeline"), job, record, found, fabric);
   }
@@ -188,6 +191,7 @@ void write_files(const Arguments& arguments, const JobGraph& job, const JobRecor
     JobReportOptions page;
     page.cost_model = model.label();
     page.tuner = rows.empty() ? "" : rows.front().name;
+    page.tuning = tuning ? &*tuning : nullptr;
     write_text_file(arguments.text("report"), job_report(job, record, found, fabric, rows, page));
   }
 }
@@ -230,15 +234,16 @@ int workload(const std::vector<std::string>& args) {
           .read(args);
   if (!arguments) return 0;
   const auto fabric = fabric_of(arguments->required("fabric"), *arguments);
+  std::optional<std::string> engine;
+  if (arguments->has("engine")) engine = arguments->choice(experiment_option("engine"));
   const JobTuners tuners = tuners_of(*arguments);
   if (arguments->has("tune-programs") && !arguments->has("tune")) {
     throw UserError(argument_location("tune-programs"), "is only for --tune; leave it out");
   }
   const WorkloadInput input = input_of(*arguments);
-  for (const char* option : {"timeline", "report"}) require_folder_of(*arguments, option);
+  for (const char* option : {"timeline", "report"}) require_output(*arguments, option);
   const JobGraph job = read_workload_input(input);
-  const CostModel model = cost_model_for(
-      arguments->has("cost-model") ? arguments->text("cost-model") : "auto", *fabric);
+  const CostModel model = parameter_set_of(*arguments, "cost-model", *fabric).model;
   print_warning(cost_model_warning(model, *fabric));
 
   JobSettings settings;
@@ -246,7 +251,7 @@ int workload(const std::vector<std::string>& args) {
   if (settings.tuners.job.empty()) settings.tuners.job = default_job_tuner(*fabric);
   settings.tuners.say = [](const std::string& text) { print_warning(text); };
   settings.tuners.make = policy_tuner_maker(settings.tuners.say);
-  if (arguments->has("engine")) settings.engine = arguments->text("engine");
+  if (engine) settings.engine = *engine;
   settings.detail = detail_of(*arguments, job, settings.engine);
   settings.fold = settings.detail == JobDetail::Calls;
   settings.efficiency = {.flops = real_of(*arguments, options().flops),
@@ -264,7 +269,7 @@ int workload(const std::vector<std::string>& args) {
     if (rows.empty()) rows.push_back(row_of(settings.tuners.job, job, record));
     add_tuned_rows(rows, *tuning, simulator);
   }
-  write_files(*arguments, job, record, found, *fabric, model, rows);
+  write_files(*arguments, job, record, found, *fabric, model, rows, tuning);
   if (arguments->has("json")) {
     auto json = nlohmann::ordered_json::parse(job_json(job, record, found, *fabric, rows));
     if (tuning) json["tuned_calls"] = tuning_json(*tuning);

@@ -18,7 +18,7 @@
 #include "env/tuning/workload/workload.hpp"
 #include "sim/call/tiles.hpp"
 #include "sim/fast/call_timer.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
 
 namespace cclgym {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/support/help_layout.hpp"
+#include "core/counted.hpp"
 #include "core/units.hpp"
 #include "cost_models/parameters/cost_parameters.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
@@ -20,8 +21,7 @@ std::string rows_text(const FittedRows& rows) {
   if (!rows.ranks.empty()) text += fmt::format(", ranks {}", fmt::join(rows.ranks, " "));
   if (!rows.collectives.empty()) text += fmt::format(", {}", fmt::join(rows.collectives, " "));
   if (!rows.sizes.empty()) {
-    text += fmt::format(", {} sizes from {} to {}", rows.sizes.size(),
-                        format_bytes(*rows.sizes.begin()), format_bytes(*rows.sizes.rbegin()));
+    text += ", " + sizes_text(rows.sizes);
   }
   if (!rows.configs.empty()) text += fmt::format(", {}", fmt::join(rows.configs, " "));
   return text;

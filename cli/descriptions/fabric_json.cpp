@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "topology_models/fabric_file.hpp"
 #include "topology_models/rational.hpp"
 
 namespace cclgym {
@@ -27,7 +28,9 @@ nlohmann::ordered_json fabric_json(const Fabric& fabric, const FabricMetrics& me
   nlohmann::ordered_json json{{"name", fabric.name()},
                               {"gpu_model", fabric.gpu_model()},
                               {"ranks", fabric.ranks()},
-                              {"nodes", fabric.servers()}};
+                              {"nodes", fabric.servers()},
+                              {"cpu", to_string(fabric.host().cpu)},
+                              {"nics_behind_host_bridge", fabric.host().nics_behind_host_bridge}};
   nlohmann::ordered_json& devices = json["devices"] = nlohmann::ordered_json::array();
   for (const Node& node : fabric.nodes()) {
     devices.push_back({{"name", node.name},

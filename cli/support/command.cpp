@@ -6,6 +6,7 @@
 
 #include "cli/support/help_layout.hpp"
 #include "cli/support/print.hpp"
+#include "core/files/writable.hpp"
 #include "core/split.hpp"
 
 namespace cclgym {
@@ -90,6 +91,10 @@ std::vector<std::string> Arguments::names(const std::string& name) const {
     names.emplace_back(one);
   }
   return names;
+}
+
+const std::string& Arguments::choice(const OptionSpec& spec) const {
+  return spec.choices[read_choice(text_or_default(spec), spec, argument_location(spec.name))];
 }
 
 const std::string& Arguments::text_or_default(const OptionSpec& spec) const {
@@ -312,15 +317,10 @@ std::vector<ArgumentRecord> argument_records(const Command& command) {
   return all;
 }
 
-void require_folder_of(const Arguments& arguments, const std::string& option) {
+void require_output(const Arguments& arguments, const std::string& option) {
   if (!arguments.has(option)) return;
   const std::string& path = arguments.text(option);
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
-  throw UserError(argument_location(option),
-                  fmt::format("{}: the folder {} does not exist", quoted(path, 200),
-                              quoted(folder.string(), 200)));
+  at_option(option, path, [&] { check_writable(path); });
 }
 
 void print_warning(const std::string& text) {
@@ -328,5 +328,11 @@ void print_warning(const std::string& text) {
 }
 
 SourceLocation argument_location(const std::string& name) { return {.file = "--" + name}; }
+
+void throw_at(const SourceLocation& option, const std::string& value, const UserError& error) {
+  const std::string message = error.what();
+  if (message.starts_with(value + ":")) throw UserError(message);
+  throw UserError(option, message);
+}
 
 }  // namespace cclgym

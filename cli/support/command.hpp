@@ -101,6 +101,9 @@ class Arguments {
   [[nodiscard]] const std::string& required(const std::string& name) const;
   /// The text of the record's option, or the record's default.
   [[nodiscard]] const std::string& text_or_default(const OptionSpec& spec) const;
+  /// The option's value or default, which must be one of the spec's choices. Throws UserError at
+  /// the option otherwise.
+  [[nodiscard]] const std::string& choice(const OptionSpec& spec) const;
   /// The option's value as an integer. Throws UserError if it is not an integer within the bounds.
   [[nodiscard]] std::int64_t integer(const OptionSpec& spec) const;
 
@@ -165,14 +168,31 @@ class ArgumentReader {
   std::map<std::string, std::vector<std::string>> choices_;  ///< valid values by name of option
 };
 
-/// Throws UserError at an option with a file to write if it was given, and its folder does not
-/// exist: before a command works for long.
-void require_folder_of(const Arguments& arguments, const std::string& option);
+/// Throws UserError at an option with a file to write if it was given, and the file could not be
+/// written (check_writable): before a command works for long.
+void require_output(const Arguments& arguments, const std::string& option);
 
 /// Prints "warning: …" on standard error, unless the text is empty.
 void print_warning(const std::string& text);
 
 /// Location of an option's value, for messages: "--channels".
 [[nodiscard]] SourceLocation argument_location(const std::string& name);
+
+/// Throws the error as a mistake in an option: "--cost-model: unknown cost model …". If `value`,
+/// the option's value, is a file and the message begins with a place in it, the message stays as it
+/// is.
+[[noreturn]] void throw_at(const SourceLocation& option, const std::string& value,
+                           const UserError& error);
+
+/// Runs an action that reads an option's value; its UserErrors are mistakes in the option
+/// (throw_at).
+template <class Action>
+auto at_option(const std::string& name, const std::string& value, const Action& action) {
+  try {
+    return action();
+  } catch (const UserError& error) {
+    throw_at(argument_location(name), value, error);
+  }
+}
 
 }  // namespace cclgym

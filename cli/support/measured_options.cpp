@@ -5,8 +5,10 @@
 #include <fmt/core.h>
 
 #include "calibration/measure/systems.hpp"
+#include "core/files/writable.hpp"
 #include "core/ranks/launch.hpp"
 #include "core/split.hpp"
+#include "cost_models/nccl/nccl_version.hpp"
 
 namespace cclgym {
 
@@ -70,17 +72,7 @@ bool writes_output() {
 }
 
 void check_output_file(const Arguments& arguments) {
-  if (!arguments.has("out") || !writes_output()) return;
-  const std::filesystem::path path = arguments.text("out");
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (path.empty()) throw UserError(argument_location("out"), "expected the name of a file");
-  if (std::filesystem::is_directory(path)) {
-    throw UserError(argument_location("out"), fmt::format("{} is a folder", path.string()));
-  }
-  if (!std::filesystem::is_directory(folder)) {
-    throw UserError(argument_location("out"),
-                    fmt::format("there is no folder {}", folder.string()));
-  }
+  if (writes_output()) require_output(arguments, "out");
 }
 
 void check_output_folder(const Arguments& arguments) {
@@ -90,6 +82,7 @@ void check_output_folder(const Arguments& arguments) {
   if (std::filesystem::exists(path) && !std::filesystem::is_directory(path)) {
     throw UserError(argument_location("out"), fmt::format("{} is not a folder", path.string()));
   }
+  at_option("out", path.string(), [&] { check_writable_folder(path.string()); });
 }
 
 void add_measured_options(ArgumentReader& reader) {
@@ -121,7 +114,9 @@ MeasuredRows measured_rows(const Arguments& arguments) {
   if (arguments.has("fabric")) filter.fabric = arguments.text("fabric");
   if (arguments.has("config")) filter.configs = comma_list(arguments.text("config"), "config");
   if (arguments.has("nccl")) {
-    filter.nccl_version = arguments.text("nccl");
+    const std::string& version = arguments.text("nccl");
+    at_option("nccl", version, [&] { (void)parse_nccl_version(version); });
+    filter.nccl_version = version;
     context.nccl_version = filter.nccl_version;
   }
   if (arguments.has("collective")) {

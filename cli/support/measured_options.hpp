@@ -27,7 +27,7 @@ struct MeasuredRows {
 /// Checks the output before long work, if this process writes it: throws UserError at --out if the
 /// file cannot be written because its folder does not exist or it is a folder itself.
 void check_output_file(const Arguments& arguments);
-/// Checks a folder for output before long work; the folder need not exist.
+/// The same for a folder, which need not exist, but can be made.
 void check_output_folder(const Arguments& arguments);
 
 /// The parts of "a,b,c". Throws UserError at `option` if one is empty.

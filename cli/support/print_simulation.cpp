@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/support/print.hpp"
+#include "core/counted.hpp"
 #include "core/units.hpp"
 #include "sim/analysis.hpp"
 
@@ -23,16 +24,16 @@ void print_critical_path(const SimulationRecord& record) {
   double moving_s = 0;
   double local_s = 0;
   int transfers = 0;
-  for (const auto& [node, tile] : critical_path(record)) {
-    const std::size_t at = record.firing(node, tile);
-    const double duration_s = record.end_s[at] - record.start_s[at];
+  for (const auto& [node, tile, start_s, end_s] : dated_critical_path(record)) {
+    const double duration_s = end_s - start_s;
     if (graph.route_of(node) >= 0) {
       latency_s += graph.latency_s(node);
       moving_s += duration_s - graph.latency_s(node);
       ++transfers;
     } else if (record.lowered.origins[static_cast<std::size_t>(node)].thread_block < 0) {
       launch_s += duration_s;
-    } else if (record.lowered.origins[static_cast<std::size_t>(node)].role == NodeRole::Arrival) {
+    } else if (const NodeRole role = record.lowered.origins[static_cast<std::size_t>(node)].role;
+               role == NodeRole::Arrival || role == NodeRole::Head) {
       latency_s += duration_s;
     } else {
       local_s += duration_s;
@@ -60,6 +61,18 @@ void print_kernels(const Result& result) {
             fmt::join(times, ", "));
 }
 
+// States if channels were simulated as one. Their messages then take one route, where an adaptive
+// network may send each on its own.
+void print_channels(const SimulationRecord& record, const Fabric& fabric) {
+  const ProgramOutline& outline = *record.lowered.outline;
+  if (outline.alike_channels == 1) return;
+  print_out("channels          {} of {} simulated, each of which stands for {}{}\n",
+            outline.channels, outline.channels * outline.alike_channels, outline.alike_channels,
+            fabric.routing() == Routing::Adaptive
+                ? "; in the network their messages take the same detours"
+                : "");
+}
+
 void print_links(const SimulationRecord& record, const Fabric& fabric) {
   constexpr std::size_t kShown = 8;
   const std::vector<LinkUse> uses = link_use(record, false);
@@ -77,7 +90,7 @@ void print_links(const SimulationRecord& record, const Fabric& fabric) {
 }
 
 void print_interval(double time_s, const StatedInterval& interval) {
-  const std::string label = fmt::format("{:.0f} % interval", 100 * interval.coverage);
+  const std::string label = fmt::format("{} interval", percent_text(interval.coverage));
   const FoundInterval& found = interval.found;
   if (!found.interval) {
     print_out("{:<18}none: {}\n", label, found.basis);
@@ -133,6 +146,7 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
       {"slots", record.config.slots},
       {"tiles", result.tiles},
       {"simulated_tiles", result.simulated_tiles},
+      {"simulated_channels", record.lowered.outline->channels},
       {"tile_error_s", result.tile_error_s},
       {"periodic", result.periodic},
       {"rank_time_s", result.rank_time_s},
@@ -142,7 +156,7 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
                                {"time_s", kernel.time_s},
                                {"across_nodes", kernel.across_nodes}});
   }
-  if (!record.dated()) {
+  if (!record.analysed()) {
     json["links"] = json["critical_path"] = nullptr;
     print_out("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
@@ -158,11 +172,10 @@ void print_simulation_json(const SimulationRecord& record, const Simulator& simu
                      {"busy_s", uses[link].busy_s}});
   }
   nlohmann::ordered_json& path = json["critical_path"] = nlohmann::ordered_json::array();
-  for (const Firing& firing : critical_path(record)) {
-    const std::size_t at = record.firing(firing.node, firing.tile);
+  for (const DatedFiring& firing : dated_critical_path(record)) {
     path.push_back({{"operation", describe_node(record.lowered, firing.node, firing.tile)},
-                    {"start_s", record.start_s[at]},
-                    {"end_s", record.end_s[at]}});
+                    {"start_s", firing.start_s},
+                    {"end_s", firing.end_s}});
     if (result.tiles > 1) path.back()["tile"] = firing.tile;
   }
   print_out("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
@@ -199,7 +212,8 @@ void print_simulation(const SimulationRecord& record, const Simulator& simulator
   } else if (result.tiles > 1) {
     print_out("tiles             {}\n", result.tiles);
   }
-  if (!record.dated()) {
+  print_channels(record, *record.lowered.fabric);
+  if (!record.analysed()) {
     print_out("critical path     and links are left out beyond {} transfers and delays\n",
               SimulationRecord::kMostDated);
     return;

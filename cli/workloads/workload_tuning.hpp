@@ -1,7 +1,6 @@
 // Option --tune of cclgym workload.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -16,8 +15,5 @@ namespace cclgym {
                                            const std::vector<std::string>& programs);
 /// Adds the rows "fastest alone" and "tuned" to a comparison.
 void add_tuned_rows(std::vector<TunerRow>& rows, const JobTuning& tuning, JobSimulator& simulator);
-/// Table of the calls with their configurations before and after.
-[[nodiscard]] std::string tuning_text(const JobTuning& tuning);
-[[nodiscard]] nlohmann::ordered_json tuning_json(const JobTuning& tuning);
 
 }  // namespace cclgym

@@ -311,7 +311,10 @@ Program library_program(Dice& dice) {
     }
     Program program = trace_algorithm(algorithm.name, request);
     // The fabrics of these tests have no switches that copy and add.
-    for (Operation& operation : program.operations) operation.group = kNoGroup;
+    for (Operation& operation : program.operations) {
+      operation.group = kNoGroup;
+      operation.answers = kNoGroup;
+    }
     return program;
   }
 }

@@ -182,6 +182,34 @@ TEST_CASE("compare and evaluate leave foreign pages alone", "[cli][nothing-lost]
   CHECK(run_program(evaluate, folder.path()).code == 0);
 }
 
+TEST_CASE("compare removes the decisions of an earlier run with its own files",
+          "[cli][nothing-lost]") {
+  const TemporaryFolder folder;
+  write_file(folder / "m.csv", kMeasured);
+  write_file(folder / "forced.csv",
+             "system,ranks,nodes,collective,size_bytes,time_us_median,algorithm,protocol,channels\n"
+             "lab,8,1,all_reduce,1024,30,ring,LL,2\nlab,8,1,all_reduce,1024,40,tree,LL,2\n");
+  const auto compare = [&](const std::string& rows) {
+    const Ended ended = run_program(
+        {"compare", "--measured", rows, "--fabric", "dgx1", "--nccl", "2.18", "--quiet", "-o", "o"},
+        folder.path());
+    INFO(ended.err);
+    REQUIRE(ended.code == 0);
+    return ended.out;
+  };
+  const std::string cells = "\npage      o/compare.html\ncells     o/compare.csv\n";
+  CHECK(compare("forced.csv").ends_with(cells + "decisions o/decisions.csv\n"));
+  CHECK(fs::exists(folder / "o/decisions.csv"));
+  write_file(folder / "o/notes.txt", "mine");
+  CHECK(compare("m.csv").ends_with(cells));
+  CHECK_FALSE(fs::exists(folder / "o/decisions.csv"));
+  CHECK(fs::exists(folder / "o/notes.txt"));
+  // A folder of this name was not written by compare.
+  fs::create_directory(folder / "o/decisions.csv");
+  CHECK(compare("m.csv").ends_with(cells));
+  CHECK(fs::exists(folder / "o/decisions.csv"));
+}
+
 TEST_CASE("train starts over without deleting foreign files", "[cli][nothing-lost]") {
   const TemporaryFolder folder;
   const std::string options =

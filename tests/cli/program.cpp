@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
@@ -49,8 +50,10 @@ Ended run_program(const std::vector<std::string>& args, const std::string& folde
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) become_program(args, folder, out, err);
-  const int code = exit_code(child);
-  return {code, to.empty() ? read_file(out) : "", read_file(err)};
+  const Ended ended{exit_code(child), to.empty() ? read_file(out) : "", read_file(err)};
+  // A check of the code alone would not say why the program failed.
+  if (ended.code != 0) UNSCOPED_INFO("cclgym wrote: " << ended.err);
+  return ended;
 }
 
 Ended run_with_streams(const std::vector<std::string>& args, const std::string& folder,

@@ -204,7 +204,8 @@ TEST_CASE("mistakes of these commands end all ranks with one message", "[cli][ra
                     {":", "-n", "1", "-wdir", folder / "other", cclgym_path()}),
                with(compare, {"m.csv"})),
           "; start all ranks with the same files and options");
-  refuses(mpirun(3, 1, with(kFit, {"--out", "missing/set.yaml"})), "--out: there is no folder");
+  refuses(mpirun(3, 1, with(kFit, {"--out", "missing/set.yaml"})),
+          "--out: 'missing/set.yaml': the folder 'missing' does not exist");
   if (thorough()) {
     refuses(mpirun(3, 1, with(compare, {"missing.csv"})), "missing.csv");
     refuses(mpirun(3, 1, with(compare, {"m.csv", "--out", "m.csv"})), "m.csv is not a folder");

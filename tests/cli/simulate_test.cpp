@@ -40,6 +40,8 @@ TEST_CASE("simulate accepts the values that experiments accept", "[cli][simulate
   CHECK(refusal(ring_with({"--threads", "31"})) ==
         "error: --threads: threads is '31'; expected >= 32, <= 1024, a multiple of 32\n");
   CHECK(refusal(ring_with({"--datatype", "float33"})).starts_with("error: --datatype: "));
+  CHECK(refusal(ring_with({"--engine", "flo"}))
+            .starts_with("error: --engine: unknown engine 'flo'; expected one of "));
   CHECK(simulate(ring_with({"--channels", "16", "--threads", "1024"})).code == 0);
 }
 
@@ -62,8 +64,15 @@ TEST_CASE("simulate states the interval of the measured time, or why it has none
   CHECK(stated["interval"]["coverage"] == 0.9);
   CHECK(low_s * high_s == Approx(time_s * time_s));
   CHECK(high_s > 1.05 * time_s);
-  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
-           {"all-pairs"}, {"ring", "--cost-model", "a100"}, {"ring", "--cost-model", "hockney"}}) {
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"all-pairs"},
+                                             {"ring", "--cost-model", "a100"},
+                                             {"ring", "--cost-model", "hockney"},
+                                             {"ring", "--cost-model", "h100-mscclpp"},
+                                             {"ring", "--cost-model", "mi50"},
+                                             {"ring", "--tile", "64KiB"},
+                                             {"ring", "--slots", "2"},
+                                             {"nccl-default:2.29.2:symmetric"}}) {
     const nlohmann::json none = interval(more);
     CHECK(none["interval"]["low_s"].is_null());
     CHECK(none["interval"]["basis"].get<std::string>().size() > 10);
@@ -74,6 +83,27 @@ TEST_CASE("simulate states the interval of the measured time, or why it has none
   const nlohmann::json own = interval({"ring", "--intervals", table});
   CHECK(own["interval"]["coverage"] == 0.8);
   CHECK(own["interval"]["basis"] == "no held-out cells of set h100 on one node of fabric hgx-h100");
+}
+
+TEST_CASE("simulate notes that NCCL's kernels for symmetric memory do not apply",
+          "[cli][simulate]") {
+  const std::vector<std::string> call{"--collective", "allreduce", "--size", "1MiB",
+                                      "--engine",     "flow",      "--json", "--algorithm"};
+  const auto run = [&](const std::string& tuner, const std::vector<std::string>& more) {
+    std::vector<std::string> options = call;
+    options.push_back(tuner);
+    options.insert(options.end(), more.begin(), more.end());
+    Ended ended = simulate(options);
+    CHECK(ended.code == 0);
+    return ended;
+  };
+  const Ended noted = run("nccl-default:2.28.3:symmetric", {"--nodes", "2"});
+  CHECK(noted.err ==
+        "note: NCCL 2.28.3 has kernels for symmetric memory only on one node with NVLink between "
+        "all of its GPUs, unlike fabric 'ndv4'; its ordinary kernels carry out the calls\n");
+  CHECK(nlohmann::json::parse(noted.out)["program"] == "tree");
+  CHECK(run("nccl-default:2.28.3:symmetric", {}).err.empty());
+  CHECK(run("nccl-default:2.28.3", {"--nodes", "2"}).err.empty());
 }
 
 TEST_CASE("simulate: sizes are multiples of the type's elements", "[cli][simulate]") {
@@ -88,9 +118,13 @@ TEST_CASE("simulate: sizes are multiples of the type's elements", "[cli][simulat
 TEST_CASE("simulate: a root for collectives that have one", "[cli][simulate]") {
   CHECK(refusal(ring_with({"--root", "1"})) ==
         "error: --root: allreduce has no root; leave --root out\n");
-  CHECK(simulate(
-            {"--collective", "broadcast", "--algorithm", "ring", "--size", "1MiB", "--root", "1"})
-            .code == 0);
+  const auto broadcast_from = [](const std::string& root) {
+    return std::vector<std::string>{"--collective", "broadcast", "--algorithm", "ring",
+                                    "--size",       "1MiB",      "--root",      root};
+  };
+  CHECK(simulate(broadcast_from("1")).code == 0);
+  CHECK(refusal(broadcast_from("8")) ==
+        "error: --root: root is '8'; expected a rank from 0 to 7\n");
 }
 
 TEST_CASE("simulate names the bottleneck: the spine before NICs that are busy for the same time",

@@ -51,8 +51,8 @@ TEST_CASE("workload prints the step, and writes what it shows", "[cli][workload]
 TEST_CASE("workload finds faster configurations", "[cli][workload]") {
   const TemporaryFolder folder;
   write_file(folder / "job.yaml", kJob);
-  const Ended ended =
-      workload(folder, {"--cost-model", "v100", "--tuner", "ring/LL/1", "--tune", "--json"});
+  const Ended ended = workload(folder, {"--cost-model", "v100", "--tuner", "ring/LL/1", "--tune",
+                                        "--json", "--report", "tuned.html"});
   CAPTURE(ended.err);
   REQUIRE(ended.code == 0);
   const auto parsed = nlohmann::json::parse(ended.out);
@@ -60,6 +60,12 @@ TEST_CASE("workload finds faster configurations", "[cli][workload]") {
   const auto& call = parsed.at("tuned_calls").at(0);
   CHECK(call.at("before").at("protocol") == "LL");
   CHECK(call.at("step_s").get<double>() < parsed.at("step_time_s").get<double>());
+  // The page has the choices as text and for its table.
+  const std::string page = read_file(folder / "tuned.html");
+  CHECK(contains(page, "calls, longest first"));
+  const std::string chosen = call.at("chosen").at("algorithm").get<std::string>() + " " +
+                             call.at("chosen").at("protocol").get<std::string>();
+  CHECK(contains(page, R"("ring LL 1 ch",")" + chosen));
 }
 
 TEST_CASE("workload refuses wrong requests", "[cli][workload]") {
@@ -81,6 +87,7 @@ TEST_CASE("workload refuses wrong requests", "[cli][workload]") {
   CHECK(contains(refusal({"--tuner", "dp=ring,dp=tree"}), "communicator 'dp' has two tuners"));
   CHECK(contains(refusal({"--compare", "dp=ring"}), "is for one communicator"));
   CHECK(contains(refusal({"--detail", "all"}), "messages"));
+  CHECK(contains(refusal({"--engine", "flo"}), "error: --engine: unknown engine 'flo'; expected"));
   CHECK(contains(refusal({"--detail", "calls", "--engine", "simgrid"}), "message by message only"));
   CHECK(contains(refusal({"--process-groups", "job.yaml"}), "is only for files of format chakra"));
   CHECK(contains(refusal({"--step", "3"}), "is only for files of format kineto"));

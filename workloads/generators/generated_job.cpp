@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/units.hpp"
+
 namespace cclgym {
 
 namespace {
@@ -156,7 +158,9 @@ std::vector<std::string> generator_model_sources(std::string_view kind) {
   return sources;
 }
 
-JobGraph read_generated_job(const YamlValue& value) {
+namespace {
+
+JobGraph generated_job(const YamlValue& value) {
   static const OptionSpec kinds = find_option(generator_options("transformer"), "kind");
   const YamlValue* kind = value.find("kind");
   if (kind == nullptr) {
@@ -175,6 +179,26 @@ JobGraph read_generated_job(const YamlValue& value) {
     default:
       return read_dlrm_job(value);
   }
+}
+
+// Only here has a call that is too large a place in the file.
+void check_sizes(const JobGraph& job, const SourceLocation& where) {
+  for (const RankProgram& program : job.programs) {
+    for (const JobOp& op : program.ops) {
+      if (op.bytes <= kMostCallBytes) continue;
+      throw UserError(where,
+                      fmt::format("the job has a call '{}' of {} bytes; expected at most {}",
+                                  job.names[at(op.name)], op.bytes, format_bytes(kMostCallBytes)));
+    }
+  }
+}
+
+}  // namespace
+
+JobGraph read_generated_job(const YamlValue& value) {
+  JobGraph job = generated_job(value);
+  check_sizes(job, value.location());
+  return job;
 }
 
 }  // namespace cclgym

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/units.hpp"
 #include "workloads/graph/job_graph.hpp"
 
 namespace cclgym {
@@ -120,6 +121,11 @@ void check_group(const JobGraph& job, std::int32_t rank, std::int32_t index,
                        group.ranks.size() - 1));
   };
   if (op.bytes == 0) refuse(job, rank, index, "its size is 0; expected at least 1 byte");
+  if (op.bytes > kMostCallBytes) {
+    refuse(job, rank, index,
+           fmt::format("its size is {} bytes; expected at most {}", op.bytes,
+                       format_bytes(kMostCallBytes)));
+  }
   if (op.kind == JobOpKind::Collective) {
     if (op.collective == CollectiveKind::Custom) refuse(job, rank, index, "it is no collective");
     if (is_rooted(op.collective)) check_member(op.root, "its root");

@@ -117,6 +117,10 @@ struct JobGraph {
 /// were read from profiles.
 inline constexpr std::string_view kHostIdleName = "idle (host)";
 
+/// Largest size of a call or message, B: 16 TiB, more than the memory of any GPU, and few enough
+/// tiles of any protocol.
+inline constexpr std::uint64_t kMostCallBytes = std::uint64_t{1} << 44;
+
 /// Place of an operation for messages: the file with line and column, as far as they are known.
 [[nodiscard]] SourceLocation location_of(const JobGraph& job, const RankProgram& program,
                                          const JobOp& op);
@@ -124,10 +128,11 @@ inline constexpr std::string_view kHostIdleName = "idle (host)";
 [[nodiscard]] std::string describe_op(const JobGraph& job, std::int32_t rank, std::int32_t op);
 
 /// Throws UserError unless the job is consistent: every index is in range, durations and sizes are
-/// finite and not negative, no program waits for itself through dependencies and streams, a rank is
-/// at most once in a group, all members of a group make the same calls on it in the same order
-/// (collective, size, root), and every Send has its Recv with the same size. Sizes of collectives
-/// need not be multiples of anything: they are rounded up when they are simulated.
+/// finite, not negative and at most kMostCallBytes, no program waits for itself through
+/// dependencies and streams, a rank is at most once in a group, all members of a group make the
+/// same calls on it in the same order (collective, size, root), and every Send has its Recv with
+/// the same size. Sizes of collectives need not be multiples of anything: they are rounded up when
+/// they are simulated.
 void check_job(const JobGraph& job);
 
 /// Replaces programs that are equal, apart from the places that they were read from, by one.

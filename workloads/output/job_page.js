@@ -56,6 +56,20 @@
     element('p', {class: 'muted'}, 'Speedups are relative to the first tuner.')]));
   }
 
+  if (pictures.tuned.length) {
+    page.append(section('Chosen configurations', () => [table(
+        [{name: 'communicator', text: true}, {name: 'call', text: true},
+         {name: 'size', format: bytesText}, {name: 'of the step', format: percent},
+         {name: 'before', text: true}, {name: 'chosen', text: true},
+         {name: 'before, alone', format: timeText}, {name: 'chosen, alone', format: timeText},
+         {name: 'step then', format: timeText}],
+        pictures.tuned.map(([communicator, call, bytes, part, before, chosen, beforeS, chosenS, stepS]) =>
+            [communicator, call, bytes, part, before, chosen === before ? 'the same' : chosen,
+              micro(beforeS), micro(chosenS), micro(stepS)])),
+    element('p', {class: 'muted'}, 'Calls are chosen one after the other, the longest first. Alone: the ' +
+        'time of the call without other work. Step then: the step with the choices down to this row.')]));
+  }
+
   page.append(section('Time of ranks', () => [
     keys(() => parts().map(([, name, colour]) => [colour, name])),
     drawn(() => bars([{label: 'mean', ...mean}, ...pictures.bars]), 'job-bars'),

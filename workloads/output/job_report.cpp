@@ -10,6 +10,7 @@
 #include "core/report/page.hpp"
 #include "workloads/output/job_json.hpp"
 #include "workloads/output/job_pictures.hpp"
+#include "workloads/output/tuning_views.hpp"
 
 namespace cclgym {
 
@@ -98,11 +99,21 @@ std::string job_report(const JobGraph& job, const JobRecord& record, const JobBr
     pictures["rows"].push_back({{"label", rank.label}, {"lanes", std::move(lanes)}});
   }
   pictures["labels"] = writer.labels();
+  pictures["tuned"] = PageJson::array();
+  if (options.tuning != nullptr) {
+    for (const TunedCall& call : options.tuning->calls) {
+      pictures["tuned"].push_back({call.call.communicator, to_string(call.call.collective),
+                                   call.call.bytes, call.share, config_label(call.before),
+                                   config_label(call.chosen), call.before_s, call.chosen_s,
+                                   call.step_after_s});
+    }
+  }
 
   HtmlPage page;
   page.title = job.name + " on " + fabric.name();
   page.notice = "The plots of this page need JavaScript; these are the numbers.";
-  page.text = job_text(job, record, breakdown, fabric) + tuner_text(tuners);
+  page.text = job_text(job, record, breakdown, fabric) + tuner_text(tuners) +
+              (options.tuning != nullptr ? tuning_text(*options.tuning) : "");
   const JobJsonOptions numbers{.max_actors = 0, .max_segments = 0, .max_links = 12, .indent = -1};
   page.json = "{\"numbers\":" + job_json(job, record, breakdown, fabric, tuners, numbers) +
               ",\"pictures\":" + pictures.dump(-1, ' ', false, PageJson::error_handler_t::replace) +

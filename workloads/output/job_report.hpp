@@ -6,14 +6,16 @@
 #include <string>
 
 #include "workloads/output/job_text.hpp"
+#include "workloads/timing/job_tuning.hpp"
 
 namespace cclgym {
 
 struct JobReportOptions {
-  std::string cost_model{};    ///< named in the page's head if not empty
-  std::string tuner{};         ///< tuner of the simulated step; named if not empty
-  std::size_t max_ranks = 16;  ///< drawn with their operations over time: one per program
-  std::size_t max_bars = 48;   ///< bars of the times of ranks
+  std::string cost_model{};           ///< named in the page's head if not empty
+  std::string tuner{};                ///< tuner of the simulated step; named if not empty
+  const JobTuning* tuning = nullptr;  ///< search whose choices are shown; null: none
+  std::size_t max_ranks = 16;         ///< drawn with their operations over time: one per program
+  std::size_t max_bars = 48;          ///< bars of the times of ranks
 };
 
 /// The page. `tuners`: a comparison with the simulated tuner in the first row; may be empty. The

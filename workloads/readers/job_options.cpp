@@ -32,8 +32,7 @@ OptionSpec payload(const std::string& name, const std::string& description) {
           .kind = OptionKind::Bytes,
           .description = description,
           .min = 1,
-          // More than the memory of any GPU, and few enough tiles of any protocol.
-          .max = 0x1p44};
+          .max = static_cast<double>(kMostCallBytes)};
 }
 
 // The spellings of a collective that nccl-tests and people use.

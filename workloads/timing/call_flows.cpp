@@ -8,7 +8,7 @@
 
 #include "core/hash.hpp"
 #include "sim/graph/class_graph.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 
 namespace cclgym {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/index.hpp"
-#include "sim/lowering/price.hpp"
+#include "sim/prices/price.hpp"
 
 namespace cclgym {
 

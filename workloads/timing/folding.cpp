@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/hash.hpp"
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 
 namespace cclgym {
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sim/lowering/transfer_cost.hpp"
+#include "sim/prices/transfer_cost.hpp"
 #include "workloads/timing/call_flows.hpp"
 #include "workloads/timing/call_messages.hpp"
 

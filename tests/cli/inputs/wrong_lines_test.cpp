@@ -134,7 +134,7 @@ FileKind cost_models() {
       .commands = {simulation({"--fabric", "dgx1", "--algorithm", "ring", "--cost-model", "{}"}),
                    {"describe", "cost-model", "{}"}},
       .faults = {{"unknown key", "kernel_launch:", "kernel_lunch:"},
-                 {"unit", "value: 19.08us", "value: 19.08parsec"},
+                 {"unit", "value: 19.19us", "value: 19.19parsec"},
                  {"not a number", "value: 5us", "value: x"},
                  {"no source", "  source: \"set by hand", "  sauce: \"set by hand"}}};
 }

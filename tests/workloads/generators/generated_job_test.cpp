@@ -136,6 +136,10 @@ TEST_CASE("settings that do not fit are refused at their place", "[workloads][ge
   CHECK(refused_as("{kind: inference, model: llama-7b, generated: 1000000}",
                    "expected at most 75756"));
   CHECK(refused_as("{kind: dlrm, model: dlrm-x}", "unknown"));
+  CHECK(
+      refused_as("{kind: transformer, model: mixtral-8x7b, layers: 8, global_batch: 8, hidden: "
+                 "1048576, ffn: 2, vocabulary: 3, pp: 2, dp: 4, overlap_gradients: false}",
+                 "job.yaml:1:1: the job has a call 'gradients' of"));
   CHECK(refused_as("{kind: data-parallel, model: resnet-50, dp: 2000000}", "dp"));
   CHECK(refused_as("[1, 2]", "job.yaml:1:1:"));
 }

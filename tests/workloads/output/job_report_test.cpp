@@ -113,3 +113,29 @@ TEST_CASE("the report runs in a browser", "[workloads][output][browser]") {
   CHECK(std::string(found["text"]).find("ring/LL128/8, would save 400.0 µs of each step (20.0 %") !=
         std::string::npos);
 }
+
+TEST_CASE("the report of a tuned job shows the choices", "[workloads][output][browser]") {
+  SKIP_UNLESS(!browser().empty(), "no chromium or google-chrome in PATH");
+  const SimulatedJob made(two_stages(3), fabric_of("ndv4", 8), "a100", {.intervals = 20});
+  JobTuning tuning;
+  TunedCall call{.call = {.communicator = "dp", .bytes = 1 << 20}, .share = 0.25};
+  call.before = {.algorithm = "ring", .protocol = Protocol::LL, .channels = 2};
+  call.chosen = {.algorithm = "tree", .channels = 4};
+  call.before_s = 2e-4;
+  call.chosen_s = 1e-4;
+  call.step_after_s = 1.5e-3;
+  tuning.calls = {call, call};
+  tuning.calls.back().chosen = call.before;
+  const std::string page =
+      job_report(made.job, made.record, made.breakdown, *made.fabric, {}, {.tuning = &tuning});
+  CHECK(page.find("calls, longest first") != std::string::npos);
+  const auto found = probe_page(page, R"(
+    const all = [...doc.querySelectorAll('details.section')];
+    const chosen = all.find(one => one.querySelector('h2').textContent === 'Chosen configurations');
+    return {rows: [...chosen.querySelectorAll('tbody tr')].map(
+        row => [...row.cells].map(cell => cell.textContent))};)");
+  REQUIRE(found["rows"].size() == 2);
+  CHECK(found["rows"][0] == nlohmann::json{"dp", "allreduce", "1MiB", "25.0 %", "ring LL 2 ch",
+                                           "tree Simple 4 ch", "200.0 µs", "100.0 µs", "1.500 ms"});
+  CHECK(found["rows"][1][5] == "the same");
+}

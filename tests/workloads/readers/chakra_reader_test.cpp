@@ -263,6 +263,8 @@ TEST_CASE("wrong Chakra nodes are refused with their numbers", "[workloads][read
   CHECK(contains(one(collective(4, 0, 0)), "its comm_size is 0; expected at least 1 byte"));
   CHECK(contains(one(collective(4, 0, -5)), "its comm_size is -5; expected at least 1 byte"));
   CHECK(contains(one(collective(4, 2, std::int64_t{1} << 62)), "is too large for 2 ranks"));
+  CHECK(contains(one(collective(4, 0, std::numeric_limits<std::int64_t>::max())),
+                 "node 4): its size is 9223372036854775807 bytes; expected at most 16TiB"));
   CHECK(contains(one(TraceNode(4, "x", kCompNode).with("num_ops", -1)),
                  "its num_ops is -1; expected a number"));
   CHECK(contains(one(collective(4, 5, 8).with("root", 2)),

@@ -168,6 +168,12 @@ TEST_CASE("wrong GOAL schedules are refused with the place", "[workloads][reader
   CHECK(contains(refusal("num_ranks -2"), "s.goal:1:11: the number of ranks is negative"));
   CHECK(contains(refusal("num_ranks 0"), "s.goal:1:11: the number of ranks is 0; expected 1 to"));
   CHECK(contains(refusal("num_ranks 99999999999999999999"), "expected less than 2^64"));
+  for (const char* const size : {"17592186044417", "9223372036854775808", "18446744073709551615"}) {
+    const std::string message = refusal(std::string("num_ranks 2\nrank 0 {\n  send ") + size +
+                                        "b to 1\n}\nrank 1 {\n  recv " + size + "b from 0\n}\n");
+    CHECK(contains(message, "s.goal:3:"));
+    CHECK(contains(message, std::string("its size is ") + size + " bytes; expected at most 16TiB"));
+  }
   CHECK(contains(refusal("num_ranks 2\nrank 2 { }"), "s.goal:2:6: found rank 2, but the schedule"));
   CHECK(
       contains(refusal("num_ranks 2\nrank 0 { }\nrank 0 { }"), "s.goal:3:6: rank 0 has a second"));
