@@ -8,6 +8,11 @@ namespace cclgym {
 
 namespace {
 
+// Measured by argonne-lcf/alcf-nccl-tests, in the environments that it numbers.
+bool of_alcf(const MeasuredSystem& system) {
+  return system.name == "Polaris" || system.name == "Sirius";
+}
+
 // RCCL's configuration on 8 MI300X, inferred. The runs have names of MSCCL programs
 // (ag_ring_ll_8_2), but all 32 take equal times at every size within 2 %, from ring on one channel
 // to all-pairs on eight: RCCL ran its own choice. The jump between 256 KiB and 512 KiB (28 to 50
@@ -44,6 +49,7 @@ const std::vector<MeasuredSystem>& measured_systems() {
       {"MSCCLPP-NDmv5", "hgx-h100", "h100-mscclpp", "",
        "one Azure ND H100 v5 server, MSCCL++'s test kernels"},
       {"Polaris", "polaris", "auto", "2.18", "ALCF Polaris: servers of 4 A100, Slingshot"},
+      {"Sirius", "polaris", "auto", "2.18", "ALCF Sirius, the test system of Polaris: the same servers"},
   };
   return systems;
 }
@@ -85,7 +91,7 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
   if (system.name == "Alps-GH200") spec.cross_nic = false;
   // AllToAll moves 15 to 22 GB/s out of a node here, which one of its NICs can carry. Rings, which
   // NCCL spreads over both NICs, move 36 GB/s.
-  if (system.name == "Polaris" && row.collective == CollectiveKind::AllToAll) {
+  if (of_alcf(system) && row.collective == CollectiveKind::AllToAll) {
     spec.nic_binding = NicBinding::SingleNic;
   }
   return spec;
@@ -105,10 +111,10 @@ RunPlan run_plan(const MeasuredSystem& system, const Measurement& row) {
     // all_gather (64 B on 4 ranks, 512 B on 128, …), with times that lie on the curve of the
     // others. An AllGather of 512 B on 128 ranks cannot take 80 us: its ring has 32 crossings.
     plan.collective = CollectiveKind::AllReduce;
-  } else if (system.name == "Polaris" && row.config == "envset5") {
-    // Environment 5 of argonne-lcf/alcf-nccl-tests sets FI_CXI_RX_MATCH_MODE=software.
+  } else if (of_alcf(system) && row.config == "envset5") {
+    // Environment 5 sets FI_CXI_RX_MATCH_MODE=software.
     plan.cost_model = "a100-slingshot-software";
-  } else if (system.name == "Polaris" && (row.config == "envset1" || row.config == "envset2")) {
+  } else if (of_alcf(system) && (row.config == "envset1" || row.config == "envset2")) {
     plan.refusal = fmt::format("config '{}' ran over TCP sockets, which no parameter set describes",
                                row.config);
   }
