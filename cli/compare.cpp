@@ -142,7 +142,8 @@ int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
                                     "table of intervals to test on these rows [default: that of "
                                     "the shipped sets]")
                              .output("write-intervals", "FILE",
-                                     "table of intervals to write, from the held-out rows (.yaml)")
+                                     "table of intervals to write, from the held-out rows (.yaml); the table of "
+                                     "the shipped sets is not used then")
                              .option(kCoverage, "X")
                              .option(jobs_option(), "N")
                              .option(peer_timeout_option(), "TIME")

@@ -188,8 +188,8 @@ StatedInterval interval_of(const Arguments& arguments, const ParameterSet& set,
         "the rows behind intervals have NCCL's own chunks, not --tile, --slots or --instances";
   } else if (!is_of_nccl(config.algorithm, tuner)) {
     stated.found.basis =
-        fmt::format("the rows behind intervals are of NCCL's algorithms, not of {}",
-                    quoted(config.algorithm, 200));
+        fmt::format("no row behind intervals is of {}{}", quoted(config.algorithm, 200),
+                    is_of_nccl(config.algorithm, "nccl-default") ? " unless NCCL chose it" : "");
   } else {
     stated.found = find_interval(table, set, simulator.fabric());
   }

@@ -119,7 +119,7 @@ std::string intervals_text(const Comparison& comparison) {
   if (coverage.back().stated.cells == 0) {
     return fmt::format(
         "\n{}: none, because too few cells have other numbers of ranks, and the table has no "
-        "interval for them\n",
+        "interval for them that was made from other rows\n",
         heading);
   }
   return fmt::format("\n{}, made without their own numbers of ranks\n{}", heading,

@@ -13,6 +13,24 @@ bool of_alcf(const MeasuredSystem& system) {
   return system.name == "Polaris" || system.name == "Sirius";
 }
 
+// The plan of a row of such a system. Its config decides which parameter set describes the row.
+RunPlan alcf_plan(RunPlan plan, const std::string& config) {
+  if (config == "envset5") {
+    // Environment 5 sets FI_CXI_RX_MATCH_MODE=software.
+    plan.cost_model = "a100-slingshot-software";
+  } else if (config == "envset1" || config == "envset2") {
+    plan.refusal = fmt::format(
+        "config '{}' ran over TCP sockets, which no parameter set of these servers describes",
+        config);
+  } else if (!config.empty() && config != "envset3" && config != "envset4") {
+    plan.refusal = fmt::format(
+        "config '{}' is none of the environments of argonne-lcf/alcf-nccl-tests that are known "
+        "here, envset1 to envset5",
+        config);
+  }
+  return plan;
+}
+
 // RCCL's configuration on 8 MI300X, inferred. The runs have names of MSCCL programs
 // (ag_ring_ll_8_2), but all 32 take equal times at every size within 2 %, from ring on one channel
 // to all-pairs on eight: RCCL ran its own choice. The jump between 256 KiB and 512 KiB (28 to 50
@@ -111,12 +129,8 @@ RunPlan run_plan(const MeasuredSystem& system, const Measurement& row) {
     // all_gather (64 B on 4 ranks, 512 B on 128, …), with times that lie on the curve of the
     // others. An AllGather of 512 B on 128 ranks cannot take 80 us: its ring has 32 crossings.
     plan.collective = CollectiveKind::AllReduce;
-  } else if (of_alcf(system) && row.config == "envset5") {
-    // Environment 5 sets FI_CXI_RX_MATCH_MODE=software.
-    plan.cost_model = "a100-slingshot-software";
-  } else if (of_alcf(system) && (row.config == "envset1" || row.config == "envset2")) {
-    plan.refusal = fmt::format("config '{}' ran over TCP sockets, which no parameter set describes",
-                               row.config);
+  } else if (of_alcf(system)) {
+    return alcf_plan(plan, row.config);
   }
   return plan;
 }

@@ -21,8 +21,8 @@ namespace cclgym {
 [[nodiscard]] std::optional<NcclAlgorithm> nccl_algorithm(std::string_view program,
                                                           const NcclVersion& version);
 /// True for calls like those behind the intervals of simulated times (docs/intervals.md): the
-/// program is one of NCCL's algorithms or, chosen by NCCL's or RCCL's default, its sends. Kernels
-/// for symmetric memory are not among them.
+/// program is one of NCCL's algorithms or, chosen by NCCL's or RCCL's default, its sends. CollNet
+/// and kernels for symmetric memory, which were measured nowhere, are not among them.
 [[nodiscard]] bool is_of_nccl(std::string_view program, std::string_view tuner);
 
 /// The collective as NCCL tunes it; nullopt for custom collectives and for those that NCCL runs as

@@ -54,6 +54,14 @@ TEST_CASE("configs give a call's configuration, or mark it as unknown", "[calibr
   CHECK(run_plan(mi300x, row).named->protocol == Protocol::Simple);
   CHECK(!run_plan(measured_system("Azure-NDv4"), row_on(8, 1, "msccl")).refusal.empty());
   CHECK(run_plan(measured_system("Azure-NDv4"), row_on(8, 1, "nccl")).refusal.empty());
+  for (const char* name : {"Polaris", "Sirius"}) {
+    const MeasuredSystem& alcf = measured_system(name);
+    CHECK(run_plan(alcf, row_on(8, 2, "envset4")).cost_model == "auto");
+    CHECK(run_plan(alcf, row_on(8, 2, "envset5")).cost_model == "a100-slingshot-software");
+    CHECK(run_plan(alcf, row_on(8, 2)).refusal.empty());
+    CHECK_FALSE(run_plan(alcf, row_on(8, 2, "envset1")).refusal.empty());  // over TCP
+    CHECK_FALSE(run_plan(alcf, row_on(8, 2, "envset9")).refusal.empty());  // unknown
+  }
 }
 
 }  // namespace

@@ -123,6 +123,8 @@ TEST_CASE("intervals are of NCCL's algorithms and sends, not of its symmetric ke
           "[sim][symmetric-tuner]") {
   const std::string symmetric = "nccl-default:2.30.7:symmetric";
   CHECK(is_of_nccl("ring", ""));
+  CHECK_FALSE(is_of_nccl("collnet-direct", "nccl-default"));  // measured nowhere
+  CHECK_FALSE(is_of_nccl("collnet-chain", ""));
   CHECK(is_of_nccl("ring", symmetric));
   CHECK(is_of_nccl("naive", "nccl-default"));
   CHECK(is_of_nccl("naive", "rccl-default:2.20.5"));
