@@ -126,30 +126,31 @@ void write_intervals(const Comparison& comparison, double coverage, const std::s
 int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
   ArgumentReader reader(compare_command());
   add_measured_options(reader);
-  const auto arguments = reader
-                             .option("cost-model", "MODEL",
-                                     "cost model for all systems: a shipped set or a .yaml file "
-                                     "[default: the set of each system]")
-                             .option("out,o", "DIR",
-                                     "folder for compare.csv, compare.html and, if calls were "
-                                     "measured with several forced configurations, decisions.csv")
-                             .flag("decisions",
-                                   "judge choices instead of times: of the configurations that "
-                                   "were forced for a call, the measured time of the one that is "
-                                   "fastest in the simulator")
-                             .option(kWorst, "N")
-                             .input("intervals", "FILE",
-                                    "table of intervals to test on these rows [default: that of "
-                                    "the shipped sets]")
-                             .output("write-intervals", "FILE",
-                                     "table of intervals to write, from the held-out rows (.yaml); the table of "
-                                     "the shipped sets is not used then")
-                             .option(kCoverage, "X")
-                             .option(jobs_option(), "N")
-                             .option(peer_timeout_option(), "TIME")
-                             .flag("quiet", "print no progress")
-                             .flag("json", kJsonHelp)
-                             .read(args);
+  const auto arguments =
+      reader
+          .option("cost-model", "MODEL",
+                  "cost model for all systems: a shipped set or a .yaml file "
+                  "[default: the set of each system]")
+          .option("out,o", "DIR",
+                  "folder for compare.csv, compare.html and, if calls were "
+                  "measured with several forced configurations, decisions.csv")
+          .flag("decisions",
+                "judge choices instead of times: of the configurations that "
+                "were forced for a call, the measured time of the one that is "
+                "fastest in the simulator")
+          .option(kWorst, "N")
+          .input("intervals", "FILE",
+                 "table of intervals to test on these rows [default: that of "
+                 "the shipped sets]")
+          .output("write-intervals", "FILE",
+                  "table of intervals to write, from the held-out rows (.yaml); the table of "
+                  "the shipped sets is not used then")
+          .option(kCoverage, "X")
+          .option(jobs_option(), "N")
+          .option(peer_timeout_option(), "TIME")
+          .flag("quiet", "print no progress")
+          .flag("json", kJsonHelp)
+          .read(args);
   if (!arguments) return 0;
   check_output_folder(*arguments);
   if (arguments->has("out") && writes_output()) {

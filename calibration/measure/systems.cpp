@@ -67,7 +67,8 @@ const std::vector<MeasuredSystem>& measured_systems() {
       {"MSCCLPP-NDmv5", "hgx-h100", "h100-mscclpp", "",
        "one Azure ND H100 v5 server, MSCCL++'s test kernels"},
       {"Polaris", "polaris", "auto", "2.18", "ALCF Polaris: servers of 4 A100, Slingshot"},
-      {"Sirius", "polaris", "auto", "2.18", "ALCF Sirius, the test system of Polaris: the same servers"},
+      {"Sirius", "polaris", "auto", "2.18",
+       "ALCF Sirius, the test system of Polaris: the same servers"},
   };
   return systems;
 }

@@ -224,8 +224,8 @@ std::optional<NcclAlgorithm> nccl_algorithm(std::string_view program) {
 bool is_of_nccl(std::string_view program, std::string_view tuner) {
   const bool by_default = tuner.starts_with("nccl-default") || tuner.starts_with("rccl-default");
   const std::optional<NcclAlgorithm> algorithm = nccl_algorithm(program);
-  const bool collnet = algorithm == NcclAlgorithm::CollNetDirect ||
-                       algorithm == NcclAlgorithm::CollNetChain;
+  const bool collnet =
+      algorithm == NcclAlgorithm::CollNetDirect || algorithm == NcclAlgorithm::CollNetChain;
   return (algorithm && !collnet) || (by_default && program == kSends);
 }
 
