@@ -6,7 +6,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -16,8 +15,11 @@
 namespace cclgym::test {
 
 pid_t parent_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  // Reading fails if the process ends meanwhile; << then keeps what it has, where iterators throw.
+  std::ostringstream copy;
+  copy << file.rdbuf();
+  const std::string text = copy.str();
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return 0;
   std::istringstream rest(text.substr(name_end + 2));

@@ -40,7 +40,7 @@ void check_row(const Instance& instance, const Row& row) {
     CHECK(check_reduction(instance, found.demand, found.reductions) == "");
   }
   CHECK(check_schedule(instance, found.demand, found.copies) == "");
-  if (thorough()) CHECK(seconds < 1);
+  if (thorough()) CHECK(seconds < 5);  // at most 1 s on an idle machine, 1.5 s on a slow busy one
 }
 
 TEST_CASE("SCCL's Table 4: every schedule of DGX-1 is found", "[synthesis][sccl][thorough]") {
