@@ -21,8 +21,11 @@ function(cclgym_precompile name)
 endfunction()
 
 # Sources whose speed does not matter (COLD, cmake/layer.cmake) are compiled with -O1 in a release,
-# which takes two thirds of the compile time.
+# which takes two thirds of the compile time. With GCC's sanitizers -Og takes 0.6 times as long as -O1.
 set(cclgym_cold_flags $<$<CONFIG:Release>:-O1>)
+if(CCLGYM_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  list(APPEND cclgym_cold_flags -Og)
+endif()
 if(CCLGYM_PCH)
   cclgym_precompile(cclgym_headers)
   cclgym_precompile(cclgym_cold_headers ${cclgym_cold_flags})
