@@ -152,6 +152,8 @@ ProcessResult run_processes(const ProcessRun& run) {
   return result;
 }
 
+// Checks a run of 64 processes, the leader among those that are killed, and prints its changes of
+// tables.
 void check_64_processes(std::uint64_t calls, std::size_t kills) {
   const ProcessResult result = run_processes(
       {.ranks = 64, .calls = calls, .kills = kills, .kill_leader = kills > 0, .seed = 100 + kills});
