@@ -160,6 +160,12 @@ const std::vector<OptionSpec>& nccl_worker_options() {
        .kind = OptionKind::Text,
        .description = "file to which the log of NCCL's rank 0 about the cells' calls is appended; "
                       "default: none"},
+      {.name = "ll128",
+       .kind = OptionKind::Choice,
+       .description = "where LL128 may be used: where NCCL takes it for safe, or everywhere (mode "
+                      "copies: over sockets, where NCCL leaves it out)",
+       .default_text = "safe",
+       .choices = {"safe", "everywhere"}},
       {.name = "communicators",
        .kind = OptionKind::Integer,
        .description = "max number of communicators to keep; each algorithm, protocol and number of "

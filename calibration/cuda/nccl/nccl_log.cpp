@@ -89,19 +89,27 @@ std::optional<NcclDecision> read_line(std::string_view line, const SourceLocatio
                       .line = where.line};
 }
 
-// Number of channels, out of those asked for, that NCCL's scheduler uses for a call of this size.
-int scheduled_channels(const NcclDecision& decision, int asked,
+// Number N of a line "…NCCL INFO 2 coll channels, 2 collnet channels, …".
+std::optional<int> channels_of_line(std::string_view line) {
+  const std::size_t at = line.find(" coll channels,");
+  if (at == std::string_view::npos) return std::nullopt;
+  return number_of<int>(last_word(line.substr(0, at)));
+}
+
+// Number of channels, out of those asked for, that NCCL's scheduler uses for a call of this size on
+// a communicator with `channels`.
+int scheduled_channels(const NcclDecision& decision, int asked, int channels,
                        const LoggedCommunicator& communicator) {
   NcclComm comm;
   comm.ranks = communicator.ranks;
-  comm.channels = communicator.channels == 0 ? asked : communicator.channels;
+  comm.channels = channels;
   comm.nvls_channels = comm.channels;
   return nccl::schedule({.version = communicator.version,
                          .comm = comm,
                          .collective = static_cast<NcclCollective>(decision.collective),
                          .algorithm = static_cast<NcclAlgorithm>(decision.algorithm),
                          .protocol = static_cast<Protocol>(decision.protocol),
-                         .bytes = decision.bytes},
+                         .bytes = call_bytes(decision, communicator.ranks)},
                         asked)
       .channels;
 }
@@ -116,6 +124,8 @@ std::string_view reason(NcclAgreement agreement) {
   switch (agreement) {
     case NcclAgreement::FewerByModel:
       return "too few bytes for more channels (NCCL's min traffic per channel)";
+    case NcclAgreement::FewerByCommunicator:
+      return "the communicator has no more channels";
     case NcclAgreement::LaterChoice:
       return "NCCL cannot do the first choice here";
     case NcclAgreement::Channels:
@@ -141,12 +151,16 @@ double share(std::size_t part, std::size_t whole) {
 }  // namespace
 
 std::vector<NcclDecision> read_nccl_log(std::string_view text, const std::string& name,
-                                        std::size_t first_line) {
+                                        std::size_t first_line, int channels) {
   std::vector<NcclDecision> decisions;
   for (std::size_t number = first_line; !text.empty(); ++number) {
     std::string_view line = take(text, "\n");
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (const auto decision = read_line(line, {name, number, 0})) decisions.push_back(*decision);
+    if (const auto stated = channels_of_line(line)) channels = *stated;
+    if (auto decision = read_line(line, {name, number, 0})) {
+      decision->channels_of_communicator = channels;
+      decisions.push_back(*decision);
+    }
   }
   return decisions;
 }
@@ -157,6 +171,8 @@ std::string_view to_string(NcclAgreement agreement) {
       return "as chosen";
     case NcclAgreement::FewerByModel:
       return "fewer channels, by traffic";
+    case NcclAgreement::FewerByCommunicator:
+      return "all channels there are";
     case NcclAgreement::LaterChoice:
       return "a later choice";
     case NcclAgreement::Channels:
@@ -169,10 +185,17 @@ std::string_view to_string(NcclAgreement agreement) {
   return "left to NCCL";
 }
 
+std::uint64_t call_bytes(const NcclDecision& decision, int ranks) {
+  const bool sliced = decision.collective == CCLGYM_NCCL_ALLGATHER ||
+                      decision.collective == CCLGYM_NCCL_REDUCESCATTER;
+  return sliced ? decision.bytes * static_cast<std::uint64_t>(ranks) : decision.bytes;
+}
+
 NcclAgreement agreement(const NcclDecision& decision, const TunerChoices& choices,
                         const LoggedCommunicator& communicator) {
   // Assumes that NCCL did not merge the call with others: one operation in its pipeline.
-  const auto wanted = choices.wanted(decision.collective, decision.bytes, 1);
+  const std::uint64_t bytes = call_bytes(decision, communicator.ranks);
+  const auto wanted = choices.wanted(decision.collective, bytes, 1);
   if (wanted.empty() || wanted.front().algorithm < 0) return NcclAgreement::NotChosen;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const TunerChoice& choice = wanted[i];
@@ -180,9 +203,17 @@ NcclAgreement agreement(const NcclDecision& decision, const TunerChoices& choice
     if (choice.channels == 0 || choice.channels == decision.channels) {
       return i == 0 ? NcclAgreement::Same : NcclAgreement::LaterChoice;
     }
-    const int scheduled = scheduled_channels(decision, choice.channels, communicator);
-    if (scheduled == decision.channels && scheduled < choice.channels) {
+    const auto fewer_because_of = [&](int channels) {
+      const int scheduled = scheduled_channels(decision, choice.channels, channels, communicator);
+      return scheduled == decision.channels && scheduled < choice.channels;
+    };
+    const int wide = communicator.channels == 0 ? choice.channels : communicator.channels;
+    if (fewer_because_of(wide)) {
       return i == 0 ? NcclAgreement::FewerByModel : NcclAgreement::LaterChoice;
+    }
+    const int stated = decision.channels_of_communicator;
+    if (stated > 0 && stated < choice.channels && fewer_because_of(stated)) {
+      return i == 0 ? NcclAgreement::FewerByCommunicator : NcclAgreement::LaterChoice;
     }
     if (i == 0) return NcclAgreement::Channels;
   }
@@ -198,9 +229,13 @@ double NcclLogCheck::same_share() const {
 }
 
 double NcclLogCheck::explained_share() const {
-  return share(count_of(*this, NcclAgreement::Same) + count_of(*this, NcclAgreement::FewerByModel) +
-                   count_of(*this, NcclAgreement::LaterChoice),
-               chosen());
+  std::size_t calls_so = 0;
+  for (const NcclAgreement kind :
+       {NcclAgreement::Same, NcclAgreement::FewerByModel, NcclAgreement::FewerByCommunicator,
+        NcclAgreement::LaterChoice}) {
+    calls_so += count_of(*this, kind);
+  }
+  return share(calls_so, chosen());
 }
 
 NcclLogCheck check_nccl_log(const std::vector<NcclDecision>& decisions, const TunerChoices& choices,
@@ -208,6 +243,7 @@ NcclLogCheck check_nccl_log(const std::vector<NcclDecision>& decisions, const Tu
   NcclLogCheck check;
   for (const NcclDecision& decision : decisions) {
     ++check.calls;
+    const std::uint64_t bytes = call_bytes(decision, communicator.ranks);
     const NcclAgreement found = agreement(decision, choices, communicator);
     ++check.by_agreement[found];
     if (found == NcclAgreement::Same || found == NcclAgreement::NotChosen) continue;
@@ -220,8 +256,9 @@ NcclLogCheck check_nccl_log(const std::vector<NcclDecision>& decisions, const Tu
     if (known == check.disagreements.end()) {
       check.disagreements.push_back(
           {.first = decision,
+           .bytes = bytes,
            .agreement = found,
-           .chosen = choices.wanted(decision.collective, decision.bytes, 1).front(),
+           .chosen = choices.wanted(decision.collective, bytes, 1).front(),
            .calls = 0});
       known = std::prev(check.disagreements.end());
     }
@@ -241,7 +278,7 @@ std::string nccl_log_text(const NcclLogCheck& check) {
   for (const NcclDisagreement& one : check.disagreements) {
     text += fmt::format("line {}: {} {} B, {} calls: {}, chosen {}: {}\n", one.first.line,
                         kNcclCollectiveNames[static_cast<std::size_t>(one.first.collective)],
-                        one.first.bytes, one.calls,
+                        one.bytes, one.calls,
                         choice_text(one.first.algorithm, one.first.protocol, one.first.channels),
                         choice_text(one.chosen.algorithm, one.chosen.protocol, one.chosen.channels),
                         reason(one.agreement));

@@ -129,7 +129,7 @@ void NcclTeam::set_environment() {
   ::unsetenv("NCCL_PROTO");
   ::unsetenv("CCLGYM_POLICY");
   set_variable("NCCL_DEBUG", "INFO");
-  set_variable("NCCL_DEBUG_SUBSYS", "TUNING");
+  set_variable("NCCL_DEBUG_SUBSYS", "INIT,TUNING");
   set_variable("NCCL_DEBUG_FILE", log_path_);
   set_variable("NCCL_TUNER_PLUGIN", options_.tuner.empty() ? "none" : options_.tuner);
   set_variable("CCLGYM_TUNER_CSV", csv_path_);
@@ -147,9 +147,9 @@ void NcclTeam::set_environment() {
   }
   set_variable("NCCL_SOCKET_IFNAME", "lo");
   set_variable("NCCL_NET", "Socket");
-  // Names all three protocols, because NCCL otherwise leaves out LL128 over sockets. The tuner
-  // still chooses among them.
-  set_variable("NCCL_PROTO", "LL,LL128,Simple");
+  // NCCL leaves out LL128 over sockets unless all three protocols are named. The tuner still
+  // chooses among them.
+  if (options_.ll128_everywhere) set_variable("NCCL_PROTO", "LL,LL128,Simple");
 }
 
 void NcclTeam::open_libraries() {

@@ -24,6 +24,8 @@ struct TeamOptions {
   std::string tuner;   ///< path of the tuner plugin; empty: none
   std::string policy;  ///< policy file or CSV; empty: none
   std::size_t communicators = 24;
+  /// Mode Copies: allow LL128 over sockets, where NCCL leaves it out.
+  bool ll128_everywhere = false;
 };
 
 /// Properties for which a communicator is made.

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <sstream>
 
@@ -42,14 +43,17 @@ class LogTail {
   /// Appends the lines read to the file `kept`, unless that is empty.
   LogTail(std::string path, std::string kept) : path_(std::move(path)), kept_(std::move(kept)) {}
 
-  std::vector<NcclDecision> decisions(bool keep) {
+  /// `channels`: number of channels of the communicator that made the calls, 0 if it is new; set to
+  /// the number that the log states.
+  std::vector<NcclDecision> decisions(bool keep, int& channels) {
     std::ifstream file(path_, std::ios::binary);
     file.seekg(static_cast<std::streamoff>(read_));
     std::ostringstream text;
     text << file.rdbuf();
     std::string added = std::move(text).str();
     added.resize(added.rfind('\n') + 1);  // npos + 1 is 0: no complete line yet
-    std::vector<NcclDecision> found = read_nccl_log(added, path_, lines_ + 1);
+    std::vector<NcclDecision> found = read_nccl_log(added, path_, lines_ + 1, channels);
+    if (!found.empty()) channels = found.back().channels_of_communicator;
     read_ += added.size();
     lines_ += static_cast<std::size_t>(std::count(added.begin(), added.end(), '\n'));
     if (keep && !kept_.empty() && !(std::ofstream(kept_, std::ios::app) << added << std::flush)) {
@@ -58,9 +62,13 @@ class LogTail {
     return found;
   }
 
+  /// Number of channels of the communicator of a configuration, 0 if it is not known yet.
+  [[nodiscard]] int& channels_of(const std::string& config) { return channels_[config]; }
+
  private:
   std::string path_;
   std::string kept_;
+  std::map<std::string, int> channels_;
   std::size_t read_ = 0;
   std::size_t lines_ = 0;
 };
@@ -95,6 +103,7 @@ TeamOptions team_options(const OptionTexts& texts) {
   options.tuner =
       texts.at("tuner").empty() ? own_file("libnccl-tuner-cclgym.so") : texts.at("tuner");
   options.policy = texts.at("policy");
+  options.ll128_everywhere = texts.at("ll128") == "everywhere";
   options.communicators = static_cast<std::size_t>(parse_integer(texts.at("communicators")));
   return options;
 }
@@ -160,7 +169,9 @@ WorkerAnswer measure(NcclTeam& team, const TeamPeers& peers, Watchdog& watchdog,
       {"busbw_GBps", fmt::format("{:.5g}", algorithm_Bps * factor / 1e9)},
       {"shortest_rank_us_median", fmt::format("{:.5g}", upper_median(times.shortest_s) * 1e6)},
       {"verified", "yes"}};
-  std::vector<NcclDecision> decisions = log.decisions(true);
+  std::vector<NcclDecision> decisions = log.decisions(
+      true,
+      log.channels_of(fmt::format("{}/{}/{}", config.algorithm, config.protocol, config.channels)));
   std::erase_if(decisions,
                 [](const NcclDecision& decision) { return decision.bytes == kStartBytes; });
   add_log(answer, team, config, decisions);
@@ -240,7 +251,8 @@ int serve_cells(const OptionTexts& texts, TeamPeers& peers, const GiveUp& give_u
       std::cerr << "cclgym-nccl-worker: quantisation test " << environment.at("quantisation")
                 << '\n';
     }
-    (void)log.decisions(false);  // skips the first calls' decisions
+    // Skips the first calls' decisions.
+    (void)log.decisions(false, log.channels_of("default/default/0"));
     std::cout << environment_line(kWorker, environment) << std::endl;
   }
   int code = 1;

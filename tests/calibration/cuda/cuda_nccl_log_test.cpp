@@ -100,6 +100,49 @@ TEST_CASE("calls are compared with the choices, and fewer channels are explained
         A::NotChosen);
 }
 
+TEST_CASE("NCCL logs the bytes of one rank, and a tuner is asked about those of all",
+          "[calibration][cuda-nccl-log]") {
+  // As logged by 2.28.9 for an AllGather of 256 KiB on four ranks.
+  const RowChoices choices(
+      "allgather,0,65536,ring,ll,1,-1,-1\nallgather,65537,1099511627776,ring,simple,2,-1,-1\n",
+      "p.csv", 4, 4);
+  const auto found = read_nccl_log(
+      line("AllGather: 65536 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..1}") +
+          line("ReduceScatter: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}") +
+          line("AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}"),
+      "log");
+  REQUIRE(found.size() == 3);
+  CHECK(call_bytes(found[0], 4) == 262144);
+  CHECK(call_bytes(found[1], 4) == 32);
+  CHECK(call_bytes(found[2], 4) == 8);
+  CHECK(agreement(found[0], choices, kFour) == NcclAgreement::Same);
+}
+
+TEST_CASE("a communicator with fewer channels than chosen explains them",
+          "[calibration][cuda-nccl-log]") {
+  using A = NcclAgreement;
+  const RowChoices choices(kCsv, "p.csv", 4, 1);
+  const std::string made = line("4 coll channels, 4 collnet channels, 0 nvls channels, 4 p2p");
+  const std::string four = line(
+      "AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE "
+      "channel{Lo..Hi}={0..3}");
+  const std::string three = line(
+      "AllReduce: 4194304 Bytes -> Algo RING proto SIMPLE "
+      "channel{Lo..Hi}={0..2}");
+  const std::vector<NcclDecision> found = read_nccl_log(four + made + four + three, "log");
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].channels_of_communicator == 0);
+  CHECK(found[1].channels_of_communicator == 4);
+  CHECK(agreement(found[0], choices, kFour) == A::Channels);
+  CHECK(agreement(found[1], choices, kFour) == A::FewerByCommunicator);
+  CHECK(agreement(found[2], choices, kFour) == A::Channels);
+  // The number may be known from an earlier part of the log.
+  CHECK(read_nccl_log(four, "log", 1, 4).at(0).channels_of_communicator == 4);
+  const NcclLogCheck check = check_nccl_log(found, choices, kFour);
+  CHECK(check.explained_share() == Approx(1.0 / 3));
+  CHECK_THAT(nccl_log_text(check), test::has_text("the communicator has no more channels"));
+}
+
 TEST_CASE("shares count the calls for which the tuner made a choice",
           "[calibration][cuda-nccl-log]") {
   std::string text;
