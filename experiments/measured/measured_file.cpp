@@ -35,6 +35,32 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
+// Value of a key in the column extra (key=value;…); empty if it is not there.
+std::string extra_of(const MeasuredLine& reader, std::string_view key) {
+  const std::string text = reader.text("extra");
+  for (const std::string_view item : split(text, ';')) {
+    const std::size_t equals = item.find('=');
+    if (equals != std::string_view::npos && item.substr(0, equals) == key) {
+      return std::string(item.substr(equals + 1));
+    }
+  }
+  return {};
+}
+
+// The configuration that NCCL's log says it used. nullopt if the row does not have it, or if the
+// library does not have the algorithm (CollNet).
+std::optional<Config> used_config(const MeasuredLine& reader) {
+  const auto algorithm = nccl_algorithm_of_csv(extra_of(reader, "used_algorithm"));
+  const auto protocol = parse_protocol(extra_of(reader, "used_protocol"));
+  const std::string text = extra_of(reader, "used_channels");
+  int channels = 0;
+  (void)std::from_chars(text.data(), text.data() + text.size(), channels);
+  if (!algorithm || !protocol || channels < 1 || channels > kMostCallChannels) return std::nullopt;
+  const std::string_view ours = kNcclAlgorithmNames[static_cast<std::size_t>(*algorithm)].ours;
+  if (ours.empty()) return std::nullopt;
+  return Config{.algorithm = std::string(ours), .protocol = *protocol, .channels = channels};
+}
+
 // Reads the row's configuration.
 void read_config(const MeasuredLine& reader, Measurement& row) {
   if (!reader.given("algorithm")) return;
@@ -70,6 +96,11 @@ void read_config(const MeasuredLine& reader, Measurement& row) {
   if (reader.given("segment_bytes") && reader.text("segment_bytes") != "0") {
     config.tile_bytes = reader.bytes("segment_bytes");
   }
+  // NCCL uses fewer channels than it was asked for if they would get too little traffic.
+  if (const auto used = used_config(reader)) {
+    config.channels = used->channels;
+    row.channels_stated = true;
+  }
   row.named = config;
 }
 
@@ -89,32 +120,6 @@ std::vector<double> samples_of(const MeasuredLine& reader) {
     samples_s.push_back(value * 1e-6);
   }
   return samples_s;
-}
-
-// Value of a key in the column extra (key=value;…); empty if it is not there.
-std::string extra_of(const MeasuredLine& reader, std::string_view key) {
-  const std::string text = reader.text("extra");
-  for (const std::string_view item : split(text, ';')) {
-    const std::size_t equals = item.find('=');
-    if (equals != std::string_view::npos && item.substr(0, equals) == key) {
-      return std::string(item.substr(equals + 1));
-    }
-  }
-  return {};
-}
-
-// The configuration that NCCL's log says it used, of a row in which a policy chose. nullopt if the
-// row does not have it, or if the library does not have the algorithm (CollNet).
-std::optional<Config> used_config(const MeasuredLine& reader) {
-  const auto algorithm = nccl_algorithm_of_csv(extra_of(reader, "used_algorithm"));
-  const auto protocol = parse_protocol(extra_of(reader, "used_protocol"));
-  const std::string text = extra_of(reader, "used_channels");
-  int channels = 0;
-  (void)std::from_chars(text.data(), text.data() + text.size(), channels);
-  if (!algorithm || !protocol || channels < 1 || channels > kMostCallChannels) return std::nullopt;
-  const std::string_view ours = kNcclAlgorithmNames[static_cast<std::size_t>(*algorithm)].ours;
-  if (ours.empty()) return std::nullopt;
-  return Config{.algorithm = std::string(ours), .protocol = *protocol, .channels = channels};
 }
 
 // Number of nodes in the label of a fabric ("ndv4 servers=2"); 0 if it does not have one.

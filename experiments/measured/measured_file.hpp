@@ -57,9 +57,10 @@ struct MeasuredFileContext {
 /// calibrate` (measured_columns.hpp) and `validate` (round, role), in any order. Rows whose status
 /// is not "ok" or that are in place are left out. A row in which a policy chose ("policy") has the
 /// configuration that NCCL logged (used_algorithm, used_protocol and used_channels in the column
-/// extra), and is left out without it. Sizes are in bytes, times in microseconds, both plain
-/// numbers. Lines that start with # are comments.
-/// Any other file is read as the output of nccl-tests (nccl_tests_text.hpp).
+/// extra), and is left out without it. A row of a named algorithm has the channels that NCCL
+/// logged, which can be fewer than those asked for. Sizes are in bytes, times in microseconds, both
+/// plain numbers. Lines that start with # are comments. Any other file is read as the output of
+/// nccl-tests (nccl_tests_text.hpp).
 ///
 /// Throws UserError at the place of the error: a column that is missing, unknown or repeated; a
 /// number with a unit, or one that is invalid, not finite, zero or negative; ranks that do not fill

@@ -103,6 +103,20 @@ TEST_CASE("a row in which a policy chose has the configuration that NCCL logged"
   CHECK_FALSE(rows[2].named.has_value());
 }
 
+TEST_CASE("a row of a named algorithm has the channels that NCCL logged",
+          "[calibration][measured-file]") {
+  const std::string head =
+      "system,ranks,nodes,collective,size_bytes,time_us_median,algorithm,protocol,channels,extra\n";
+  const File file(head +
+                  "own,8,2,all_reduce,64,20,ring,LL,4,used_algorithm=ring;used_protocol=LL;"
+                  "used_channels=1\n" +
+                  "own,8,2,all_reduce,64,20,ring,LL,4,\n");
+  const std::vector<Measurement> rows = read_measured_file(file.path);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].named == Config{.algorithm = "ring", .protocol = Protocol::LL, .channels = 1});
+  CHECK(rows[1].named == Config{.algorithm = "ring", .protocol = Protocol::LL, .channels = 4});
+}
+
 TEST_CASE("each fault of a measured CSV has one message with its place",
           "[calibration][measured-file]") {
   const std::string header = kHeader;
