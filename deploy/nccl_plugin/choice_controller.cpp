@@ -16,6 +16,9 @@ constexpr double kLeastPredicted_us = 0.1;
 // The choice without the loop is the first to be tried: its prior is this share of the least one.
 constexpr double kPreferred = 0.999;
 
+// Calls of which the least counts as the time of a tree: as many as the learner's mean has.
+constexpr std::size_t kTreeCalls = 9;
+
 bool waits_for_all(std::size_t collective) {
   return collective == CCLGYM_NCCL_ALLGATHER || collective == CCLGYM_NCCL_REDUCESCATTER ||
          collective == CCLGYM_NCCL_ALLREDUCE;
@@ -119,13 +122,25 @@ void ChoiceController::learn(const Joined& one) {
   missed_ = 0;
   const auto known = known_.find(one.first.number);
   if (one.mixed || known == known_.end()) return;
-  const bool fastest = waits_for_all(one.first.number / kLoopSizes);
   ++learned_;
   changed_ = learner_.observe({.group = known->second,
                                .config = one.first.config,
-                               .time_s = fastest ? one.least_s : one.most_s,
+                               .time_s = time_of(one),
                                .bytes = one.counted == ranks_ ? one.bytes : 0}) ||
              changed_;
+}
+
+double ChoiceController::time_of(const Joined& one) {
+  const std::size_t collective = one.first.number / kLoopSizes;
+  if (!waits_for_all(collective)) return one.most_s;
+  if (collective != CCLGYM_NCCL_ALLREDUCE ||
+      one.first.config / CCLGYM_NCCL_PROTOCOLS != CCLGYM_NCCL_TREE) {
+    return one.least_s;
+  }
+  std::deque<double>& recent = trees_[{one.first.number, one.first.config}];
+  recent.push_back(one.most_s);
+  if (recent.size() > kTreeCalls) recent.pop_front();
+  return *std::ranges::min_element(recent);
 }
 
 void ChoiceController::miss(const Joined& one) {

@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "deploy/loop/loop_group.hpp"
@@ -45,7 +47,9 @@ struct MeasuredCollective {
 /// Joins the ranks' reports of a collective, by collective and sequence number, teaches the
 /// learner, and proposes its tables. Where no rank can finish before all have begun (AllGather,
 /// ReduceScatter, AllReduce), the time is that of the fastest rank: the others waited for the last
-/// one to begin. Otherwise it is that of the slowest.
+/// one to begin. Otherwise it is that of the slowest. Of a tree, only the root's time is that of
+/// the call (call_time.hpp), and the root waits as well: the time is the slowest rank's, the least
+/// of the last five calls of the class with this configuration.
 class ChoiceController {
  public:
   /// `group` is the leader's; its first table is empty.
@@ -75,6 +79,7 @@ class ChoiceController {
   };
   void join(const CallReport& report);
   void learn(const Joined& one);
+  [[nodiscard]] double time_of(const Joined& one);
   void miss(const Joined& one);
   void propose();
 
@@ -85,6 +90,8 @@ class ChoiceController {
   std::map<std::uint16_t, std::size_t> known_{};  ///< learner's number of a class
   std::array<std::map<std::uint64_t, Joined>, kNcclCollectiveNames.size()> joined_{};
   std::array<std::uint64_t, kNcclCollectiveNames.size()> newest_{};
+  /// Times of the slowest rank in the last calls by a tree, by class and configuration.
+  std::map<std::pair<std::uint16_t, std::uint8_t>, std::deque<double>> trees_{};
   int missed_ = 0;  ///< collectives in a row that some rank did not report
   std::uint64_t learned_ = 0;
   std::map<std::uint32_t, std::string> proposed_;  ///< tables since the one in force

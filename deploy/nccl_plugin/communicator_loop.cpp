@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/hash.hpp"
+#include "deploy/nccl_plugin/call_time.hpp"
 
 namespace cclgym {
 
@@ -275,11 +276,19 @@ std::optional<MeasuredCollective> CommunicatorLoop::measured(const KernelTimes::
   const auto algorithm = nccl_algorithm_of_csv(row.algorithm.data());
   const auto protocol = nccl_protocol_of(row.protocol.data());
   if (!collective || !algorithm || !protocol || row.stop_ns <= row.start_ns) return std::nullopt;
-  return MeasuredCollective{
+  MeasuredCollective one{
       .sequence = row.sequence,
       .number = static_cast<std::uint16_t>(classes_.of(*collective, row.bytes)),
       .config = static_cast<std::uint8_t>(*algorithm * CCLGYM_NCCL_PROTOCOLS + *protocol),
       .time_s = static_cast<double>(row.stop_ns - row.start_ns) * 1e-9};
+  if (*algorithm == CCLGYM_NCCL_TREE && *collective == CCLGYM_NCCL_ALLREDUCE) {
+    one.time_s *= tree_time_ratio({.protocol = row.protocol.data(),
+                                   .bytes = row.bytes,
+                                   .channels = row.channels,
+                                   .ranks = own_->ranks,
+                                   .nodes = own_->nodes});
+  }
+  return one;
 }
 
 void CommunicatorLoop::look_around(LoopGroup& group) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/random.hpp"
+#include "deploy/nccl_plugin/call_time.hpp"
 #include "deploy/nccl_plugin/loop_table.hpp"
 #include "support/catch.hpp"
 
@@ -154,6 +155,62 @@ TEST_CASE("choice controller: the fastest rank's time counts where nobody can fi
       return status.committed > 0;
     }));
   }
+}
+
+TEST_CASE("choice controller: a tree's time is the least of the slowest rank's in nine calls",
+          "[plugin-loop]") {
+  // Config 2 is Tree with Simple, config 5 Ring with Simple. The tree takes 2e-4 s by its slowest
+  // rank, and every third call 6e-4 s, because ranks wait; the fastest rank, a leaf, takes 3 us.
+  // The ring takes 1e-4 s by its fastest rank.
+  const auto number =
+      static_cast<std::uint16_t>(static_cast<std::size_t>(CCLGYM_NCCL_ALLREDUCE) * kLoopSizes + 3);
+  const double tree_s = GENERATE(2e-4, 5e-5);
+  Pair pair;
+  pair.controller->add(asked_class(number, 2));
+  std::uint64_t sequence = 0;
+  for (; sequence < 12; ++sequence) {
+    const double slowest_s = sequence % 3 == 0 ? 6e-4 : tree_s;
+    pair.report({.sequence = sequence, .number = number, .config = 2}, 3e-6, slowest_s);
+  }
+  for (; sequence < 24; ++sequence) {
+    pair.report({.sequence = sequence, .number = number, .config = 5}, 1e-4, 1.2e-4);
+  }
+  REQUIRE(pair.until([&] { return pair.controller->learned() == 24; }));
+  CHECK(pair.controller->learner().table()[0] == (tree_s < 1e-4 ? 2 : 5));
+}
+
+TEST_CASE("a tree takes longer than its root reports, by the way down", "[plugin-loop]") {
+  const auto ratio = [](std::string_view protocol, std::uint64_t bytes, int channels, int ranks,
+                        int nodes) {
+    return tree_time_ratio({.protocol = protocol,
+                            .bytes = bytes,
+                            .channels = channels,
+                            .ranks = ranks,
+                            .nodes = nodes});
+  };
+  constexpr std::uint64_t kMi = std::uint64_t{1} << 20;
+  // One chunk goes up and down: the same time again.
+  CHECK(ratio("ll", 8, 1, 2, 1) == Approx(2.0));
+  CHECK(ratio("simple", kMi, 2, 4, 4) == Approx(2.0));
+  // Four chunks per channel, two hops: up in 5 steps, down 2 later.
+  CHECK(ratio("simple", 4 * kMi, 2, 4, 4) == Approx(7.0 / 5));
+  // Small calls with LL128 have chunks of 18,000 B: eight of them.
+  CHECK(ratio("ll128", 256 * 1024, 2, 4, 4) == Approx(11.0 / 9));
+  // Eight GPUs on each of two nodes: seven hops inside and one across.
+  CHECK(ratio("simple", 16 * kMi, 4, 16, 2) == Approx((8 + 16 - 1.0) / (8 + 8 - 1.0)));
+  // The more chunks, the less.
+  double before = 2.1;
+  for (std::uint64_t bytes = 8; bytes <= 1024 * kMi; bytes *= 2) {
+    for (const char* protocol : {"ll", "ll128", "simple"}) {
+      CHECK(ratio(protocol, bytes, 4, 32, 4) >= 1);
+      CHECK(ratio(protocol, bytes, 4, 32, 4) <= 2);
+    }
+    const double now = ratio("simple", bytes, 4, 32, 4);
+    CHECK(now <= before);
+    before = now;
+  }
+  // Numbers that NCCL does not give are taken for the least.
+  CHECK(ratio("simple", 0, 0, 0, 0) == Approx(2.0));
 }
 
 TEST_CASE("choice controller: reports that do not belong together teach nothing", "[plugin-loop]") {
