@@ -203,6 +203,12 @@ const std::vector<CostField<CostModel>>& cost_model_fields() {
           "peer_efficiency", &M::peer_efficiency, 26, fittable(0.9),
           "share of the rates inside a node that is left to messages which a GPU exchanges with "
           "very many peers at once; with k peers, 1 - (1 - peer_efficiency) (k - 1) / k")),
+      newer(share("even_efficiency", &M::even_efficiency, 27, fittable(0.9),
+                  "share of the rates inside a node that is left where the thread blocks of a GPU "
+                  "could send exactly as much as its link carries; at least 0.5")),
+      newer(share("exchange_share", &M::exchange_share, 28, fittable(0.6),
+                  "share of its rate that a thread block of NCCL's sends has for a message inside "
+                  "a node while it receives another one")),
   };
   return fields;
 }

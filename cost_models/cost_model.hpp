@@ -145,6 +145,12 @@ struct CostModel {
   /// Share of the rates inside a node that is left to messages which a GPU exchanges with very many
   /// peers at once (transfer_cost.hpp: rate_among_peers).
   double peer_efficiency = 1;
+  /// Share of the rates inside a node that is left where the thread blocks of a GPU could send
+  /// exactly as much as its link carries (transfer_cost.hpp: rate_near_limits).
+  double even_efficiency = 1;
+  /// Share of its rate that a thread block has for a message inside a node if it receives another
+  /// one at the same time, as in NCCL's sends.
+  double exchange_share = 1;
   double start_skew_s = 0;  ///< mean of the exponential per-rank start delay (seeded), s; 0: none
   // Cost of a message over the network, by its bytes on the wire (docs/physics.md).
   /// Time for which each message keeps a rank's proxy busy (the host thread that serves all its

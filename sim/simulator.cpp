@@ -14,8 +14,8 @@
 #include "sim/config_checks.hpp"
 #include "sim/engine/steady_state.hpp"
 #include "sim/lowering/alike_channels.hpp"
+#include "sim/lowering/block_company.hpp"
 #include "sim/lowering/kernel_times.hpp"
-#include "sim/lowering/peers_at_once.hpp"
 #include "sim/prices/transfer_cost.hpp"
 #include "sim/recorder.hpp"
 #include "sim/summary_recorder.hpp"
@@ -188,10 +188,7 @@ std::optional<LoweredProgram> Simulator::lowered_exchange(const Call& call, cons
   const AlgorithmEntry* const known_algorithm = library_.find(config.algorithm);
   if (known_algorithm == nullptr || !known_algorithm->exchanges) return std::nullopt;
   const AlgorithmEntry& algorithm = *known_algorithm;
-  // Messages of one class could differ in cost if ranks have different numbers of peers.
-  const std::optional<int> peers =
-      rate_among_peers(cost_model_, 2) < 1 ? peers_on_node(*fabric_) : 1;
-  if (engine_->name() != "flow" || !noise_.none() || cost_model_.random() || !peers ||
+  if (engine_->name() != "flow" || !noise_.none() || cost_model_.random() ||
       cost_model_.network_burst_bytes > 0 ||
       cost_model_.connection_rate_Bps < ProtocolCost::kUnlimited) {
     return std::nullopt;
@@ -203,6 +200,12 @@ std::optional<LoweredProgram> Simulator::lowered_exchange(const Call& call, cons
   const AlgorithmRequest request = request_of(algorithm, call, config, *fabric_, cost_model_, {});
   const std::optional<DirectExchange> exchange = direct_exchange(algorithm, request);
   if (!exchange || exchange->messages() < fold_from_.messages) return std::nullopt;
+  // Messages of one class could differ in cost if the blocks of ranks have different company.
+  const std::optional<BlockCompany> company =
+      prices_company(cost_model_)
+          ? company_of_exchange(*fabric_, exchange->channels, algorithm.traits.runtime)
+          : BlockCompany{.senders = 0};
+  if (!company) return std::nullopt;
   if (call.bytes == 0) throw UserError("a call's size must be > 0");
   if (const std::string reason = check_resident(library_, call, config, *fabric_, cost_model_);
       !reason.empty()) {
@@ -213,7 +216,9 @@ std::optional<LoweredProgram> Simulator::lowered_exchange(const Call& call, cons
     LoweredProgram examples = lower_some(
         std::make_shared<const ProgramOutline>(exchange_outline(algorithm, request, messages)),
         *fabric, cost_model_, call, config,
-        {.channels = exchange->channels, .blocks = exchange->blocks_per_rank(), .peers = *peers});
+        {.channels = exchange->channels,
+         .blocks = exchange->blocks_per_rank(),
+         .company = *company});
     examples.fabric = fabric;
     return examples;
   };

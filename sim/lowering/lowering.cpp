@@ -120,8 +120,8 @@ Lowering::Lowering(const ProgramOutline& outline, const Fabric& fabric, const Co
       index_(outline),
       kernels_(outline.kernels()),
       use_(network_use(outline, fabric)),
-      peers_(!launched && rate_among_peers(model, 2) < 1 ? peers_at_once(outline, fabric)
-                                                         : std::vector<std::int32_t>{}),
+      company_(!launched && prices_company(model) ? company_of_blocks(outline, fabric)
+                                                  : std::vector<BlockCompany>{}),
       tiles_(tiles_in(outline, call, config)),
       costs_(model, fabric,
              {.config = config,

@@ -12,6 +12,7 @@
 #include "cost_models/cost_model.hpp"
 #include "sim/call/call.hpp"
 #include "sim/graph/transfer_graph.hpp"
+#include "sim/lowering/block_company.hpp"
 #include "sim/lowering/message_index.hpp"
 #include "sim/prices/node_cost.hpp"
 #include "topology_models/fabric.hpp"
@@ -81,7 +82,7 @@ struct LoweredProgram {
 struct LaunchedBlocks {
   int channels = 0;
   std::int64_t blocks = 0;
-  int peers = 1;  ///< other ranks of its node with which every rank exchanges messages at once
+  BlockCompany company{.senders = 0};  ///< of each block
 };
 
 /// Condition under which each step of a loop becomes one node that fires once per iteration,

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "collectives/outline.hpp"
+#include "sim/lowering/block_company.hpp"
 #include "sim/lowering/lowering.hpp"
 #include "sim/lowering/network_use.hpp"
-#include "sim/lowering/peers_at_once.hpp"
 #include "sim/prices/node_cost_table.hpp"
 
 namespace cclgym {
@@ -184,9 +184,9 @@ class Lowering {
   void add_flows();
   [[nodiscard]] Receiver receiver_of(const Site& site);
   [[nodiscard]] const Route& route_of(const NodeOrigin& origin, int channel);
-  [[nodiscard]] std::int32_t peers_of(std::uint32_t block) const {
-    if (launched_) return launched_->peers;
-    return peers_.empty() ? 1 : peers_[block];
+  [[nodiscard]] BlockCompany company_of(std::uint32_t block) const {
+    if (launched_) return launched_->company;
+    return company_.empty() ? BlockCompany{.senders = 0} : company_[block];
   }
   Message add_message(const NodeOrigin& origin, const Site& site, bool reducing);
   Message add_flow(const NodeOrigin& origin, std::int32_t route, std::int32_t record,
@@ -245,7 +245,7 @@ class Lowering {
   MessageIndex index_;
   int kernels_;
   NetworkUse use_;
-  std::vector<std::int32_t> peers_;  // by block (peers_at_once); empty: they make no difference
+  std::vector<BlockCompany> company_;  // by block; empty: it makes no difference
   std::int32_t tiles_;
   NodeCostTable costs_;
   std::shared_ptr<TransferGraph> graph_;

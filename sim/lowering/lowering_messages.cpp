@@ -157,13 +157,16 @@ const Lowering::Route& Lowering::route_of(const NodeOrigin& origin, int channel)
 Lowering::Message Lowering::add_message(const NodeOrigin& origin, const Site& site, bool reducing) {
   const OutlineStep& send = step_of(site);
   const Route& route = route_of(origin, block_of(site).channel);
-  const std::int32_t record =
-      costs_.record({.work = Work::Transfer,
-                     .opcode = send.opcode,
-                     .reducing = reducing,
-                     .chunks = send.count,
-                     .route = route.cost_class,
-                     .peers = route.crosses_network ? 1 : peers_of(site.block)});
+  const BlockCompany company =
+      route.crosses_network ? BlockCompany{.senders = 0} : company_of(site.block);
+  const std::int32_t record = costs_.record({.work = Work::Transfer,
+                                             .opcode = send.opcode,
+                                             .reducing = reducing,
+                                             .chunks = send.count,
+                                             .route = route.cost_class,
+                                             .peers = company.peers,
+                                             .senders = company.senders,
+                                             .exchanging = company.exchanging});
   if (model_.network_burst_bytes > 0 && route.crosses_network) {
     count_bytes(origin, route.links, costs_.price_of(record).wire_bytes * tiles_ * site.times);
   }

@@ -20,7 +20,8 @@ std::uint64_t hash_of(const NodeCost& cost) {
                        (cost.reducing ? 1U << 16U : 0U);
   hash = mix(hash, pair(cost.chunks, cost.route));
   hash = mix(hash, pair(cost.channels, cost.thread_blocks));
-  hash = mix(hash, pair(0, cost.peers));
+  hash = mix(hash, pair(cost.exchanging ? 1 : 0, cost.peers));
+  hash = mix(hash, pair(0, cost.senders));
   return mix(hash, std::bit_cast<std::uint64_t>(cost.gpu_rate));
 }
 

@@ -91,12 +91,20 @@ Price price(const CostModel& model, const Fabric& fabric, const PriceTerms& term
   const bool switched = cost.work == Work::SwitchedTransfer || cost.work == Work::SwitchedArrival;
   const double alike = joined_messages(fabric, terms, route_of(routes, cost));
   const double payload_bytes = terms.tile_bytes * cost.chunks / alike;
-  const TransferCost transfer =
-      switched ? switched_cost(model, fabric, route_of(routes, cost), terms.config, terms.traits,
-                               payload_bytes)
-               : transfer_cost(model, fabric, route_of(routes, cost), terms.config, terms.traits,
-                               payload_bytes, cost.reducing, terms.network_messages,
-                               terms.sharing_blocks);
+  TransferCost transfer = switched
+                              ? switched_cost(model, fabric, route_of(routes, cost), terms.config,
+                                              terms.traits, payload_bytes)
+                              : transfer_cost(model, fabric, route_of(routes, cost), terms.config,
+                                              terms.traits, payload_bytes, cost.reducing,
+                                              terms.network_messages, terms.sharing_blocks);
+  if (cost.exchanging) transfer.rate_cap_Bps *= model.exchange_share;
+  if (cost.senders > 0) {
+    const Link& link = fabric.links()[static_cast<std::size_t>(route_of(routes, cost).front())];
+    const double link_Bps =
+        link.capacity_Bps() * model.link_efficiency[static_cast<std::size_t>(link.kind)];
+    transfer.wire_bytes /=
+        rate_near_limits(model, transfer.rate_cap_Bps * cost.senders * alike, link_Bps);
+  }
   if (cost.work == Work::Arrival || cost.work == Work::SwitchedArrival) {
     return {.latency_s = transfer.arrival_s};
   }

@@ -170,6 +170,14 @@ double rate_among_peers(const CostModel& model, int peers) {
   return 1 - (1 - model.peer_efficiency) * (peers - 1) / peers;
 }
 
+double rate_near_limits(const CostModel& model, double blocks_Bps, double link_Bps) {
+  if (model.hockney || model.even_efficiency >= 1) return 1;
+  constexpr double kLeast = 0.5;  // the exponent is 1: times add
+  const double exponent = -1 / std::log2(std::max(model.even_efficiency, kLeast));
+  const double ratio = std::min(blocks_Bps, link_Bps) / std::max(blocks_Bps, link_Bps);
+  return std::pow(1 + std::pow(ratio, exponent), -1 / exponent);
+}
+
 double streamed_unit_bytes(const CostModel& model, const Config& config, const CostTraits& traits) {
   // A thread moves 8 B of data with one load and store of LL, and 8 words of 8 B, one of 16 of
   // which are flags, with LL128 (NCCL's prims_ll.h and prims_ll128.h).

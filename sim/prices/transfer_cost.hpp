@@ -40,6 +40,12 @@ struct TransferCost {
 /// (docs/physics.md). 1 under model "hockney".
 [[nodiscard]] double rate_among_peers(const CostModel& model, int peers);
 
+/// Share of the rates inside a node that is left if thread blocks could send `blocks_Bps` over a
+/// link that carries `link_Bps`: (1 + r^p)^(-1/p), with r the smaller of the two over the larger
+/// one and p = -1 / log2(even_efficiency), so that both limits together give (blocks^-p +
+/// link^-p)^(-1/p) (docs/physics.md). 1 under model "hockney", or if one of them is no limit.
+[[nodiscard]] double rate_near_limits(const CostModel& model, double blocks_Bps, double link_Bps);
+
 /// Payload, in bytes, that a thread block has received when it can start to send it on: with LL and
 /// LL128 its threads forward each line as soon as its flag has arrived, so that a step that
 /// receives and sends (within a node) does not wait for the whole message. Infinity if it waits:

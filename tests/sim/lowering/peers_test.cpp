@@ -7,7 +7,7 @@
 
 #include "collectives/outline.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
-#include "sim/lowering/peers_at_once.hpp"
+#include "sim/lowering/block_company.hpp"
 #include "sim/prices/transfer_cost.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
@@ -27,11 +27,11 @@ std::set<std::int32_t> peers_of(const std::string& algorithm, CollectiveKind col
   request.root = root;
   request.channels = 2;
   const ProgramOutline outline = outline_of(*build_algorithm(algorithm, request));
-  const std::vector<std::int32_t> peers = peers_at_once(outline, *fabric);
-  REQUIRE(peers.size() == outline.blocks.size());
+  const std::vector<BlockCompany> company = company_of_blocks(outline, *fabric);
+  REQUIRE(company.size() == outline.blocks.size());
   std::set<std::int32_t> different;
   for (std::uint32_t b = 0; b < outline.first_block(outline.ranks()); ++b) {
-    if (outline.blocks[b].send_peer >= 0) different.insert(peers[b]);
+    if (outline.blocks[b].send_peer >= 0) different.insert(company[b].peers);
   }
   return different;
 }

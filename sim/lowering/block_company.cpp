@@ -1,0 +1,147 @@
+#include "sim/lowering/block_company.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "core/index.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// A pair of ranks of a node between which a kernel begins with a message.
+struct Pair {
+  std::int32_t kernel;
+  std::int32_t of;  // rank whose peers are counted
+  std::int32_t peer;
+  friend auto operator<=>(const Pair&, const Pair&) = default;
+};
+
+// Number of different peers of each rank in each kernel.
+class PeerCount {
+ public:
+  explicit PeerCount(std::vector<Pair> pairs) : pairs_(std::move(pairs)) {
+    std::ranges::sort(pairs_);
+    pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
+  }
+  [[nodiscard]] std::int32_t of(std::int32_t kernel, std::int32_t rank) const {
+    const auto first = std::ranges::lower_bound(pairs_, Pair{kernel, rank, 0});
+    const auto end = std::ranges::lower_bound(pairs_, Pair{kernel, rank + 1, 0});
+    return static_cast<std::int32_t>(end - first);
+  }
+
+ private:
+  std::vector<Pair> pairs_;
+};
+
+bool inside_node(const Fabric& fabric, int rank, std::int32_t peer) {
+  return peer >= 0 && fabric.server_of(peer) == fabric.server_of(rank);
+}
+
+template <class Visit>
+void for_each_block(const ProgramOutline& outline, Visit visit) {
+  for (int rank = 0; rank < outline.ranks(); ++rank) {
+    for (std::uint32_t b = outline.first_block(rank); b < outline.first_block(rank + 1); ++b) {
+      visit(rank, b, outline.blocks[b]);
+    }
+  }
+}
+
+void count_peers(const ProgramOutline& outline, const Fabric& fabric,
+                 std::vector<BlockCompany>& company) {
+  std::vector<Pair> sent;
+  std::vector<Pair> received;
+  const auto for_each_first_sender = [&](auto visit) {
+    for_each_block(outline, [&](int rank, std::uint32_t b, const OutlineBlock& block) {
+      if (block.steps == 0 || !inside_node(fabric, rank, block.send_peer)) return;
+      const std::uint32_t first = outline.loops_of(b).front().first;
+      if (outline.steps[first].opcode == Opcode::Send && outline.waits_of(first).empty()) {
+        visit(rank, b, block);
+      }
+    });
+  };
+  for_each_first_sender([&](int rank, std::uint32_t, const OutlineBlock& block) {
+    sent.push_back({block.kernel, rank, block.send_peer});
+    received.push_back({block.kernel, block.send_peer, rank});
+  });
+  const PeerCount targets(std::move(sent));
+  const PeerCount sources(std::move(received));
+  for_each_first_sender([&](int rank, std::uint32_t b, const OutlineBlock& block) {
+    company[b].peers =
+        std::max(targets.of(block.kernel, rank), sources.of(block.kernel, block.send_peer));
+  });
+}
+
+void count_senders(const ProgramOutline& outline, const Fabric& fabric,
+                   std::vector<BlockCompany>& company) {
+  std::map<std::pair<std::int32_t, LinkId>, std::int32_t> senders;  // by kernel and link
+  const auto for_each_sender = [&](auto visit) {
+    for_each_block(outline, [&](int rank, std::uint32_t b, const OutlineBlock& block) {
+      if (block.steps == 0 || !inside_node(fabric, rank, block.send_peer)) return;
+      visit(b, senders[{block.kernel, fabric.route(rank, block.send_peer, block.channel).front()}]);
+    });
+  };
+  for_each_sender([](std::uint32_t, std::int32_t& count) { ++count; });
+  for_each_sender([&](std::uint32_t b, std::int32_t count) { company[b].senders = count; });
+}
+
+// A program of NCCL's in which no step sends on what it receives consists of sends and receives.
+void find_exchanges(const ProgramOutline& outline, std::vector<BlockCompany>& company) {
+  if (outline.traits.runtime != Runtime::Nccl || outline.traits.direct) return;
+  for (const OutlineStep& step : outline.steps) {
+    if (sends(step.opcode) && receives(step.opcode)) return;
+  }
+  std::set<std::tuple<int, std::int32_t, std::int32_t>> receiving;  // rank, kernel, channel
+  for_each_block(outline, [&](int rank, std::uint32_t, const OutlineBlock& block) {
+    if (block.recv_peer >= 0) receiving.insert({rank, block.kernel, block.channel});
+  });
+  for_each_block(outline, [&](int rank, std::uint32_t b, const OutlineBlock& block) {
+    company[b].exchanging =
+        block.send_peer >= 0 && receiving.contains({rank, block.kernel, block.channel});
+  });
+}
+
+}  // namespace
+
+bool prices_company(const CostModel& model) {
+  return !model.hockney &&
+         (model.peer_efficiency < 1 || model.even_efficiency < 1 || model.exchange_share < 1);
+}
+
+std::vector<BlockCompany> company_of_blocks(const ProgramOutline& outline, const Fabric& fabric) {
+  std::vector<BlockCompany> company(outline.blocks.size());
+  count_peers(outline, fabric, company);
+  count_senders(outline, fabric, company);
+  find_exchanges(outline, company);
+  return company;
+}
+
+std::optional<BlockCompany> company_of_exchange(const Fabric& fabric, int channels,
+                                                Runtime runtime) {
+  std::map<int, std::vector<int>> nodes;
+  for (int rank = 0; rank < fabric.ranks(); ++rank) {
+    nodes[fabric.server_of(rank)].push_back(rank);
+  }
+  const std::size_t most = std::ranges::max_element(nodes, {}, [](const auto& node) {
+                             return node.second.size();
+                           })->second.size();
+  for (const auto& [node, ranks] : nodes) {
+    if (ranks.size() != most) return std::nullopt;
+    for (const int rank : ranks) {
+      std::set<LinkId> links;
+      for (const int peer : ranks) {
+        if (peer != rank) links.insert(fabric.route(rank, peer, 0).front());
+      }
+      if (links.size() > 1) return std::nullopt;
+    }
+  }
+  const int peers = std::max(static_cast<int>(most) - 1, 1);
+  return BlockCompany{
+      .peers = peers, .senders = peers * channels, .exchanging = runtime == Runtime::Nccl};
+}
+
+}  // namespace cclgym
