@@ -121,6 +121,8 @@ TEST_CASE("canonical text tells models apart by every parameter", "[cost_models]
   CHECK(differs([](CostModel& m) { m.switch_efficiency = 0.5; }));
   CHECK(differs([](CostModel& m) { m.switch_latency_s = 1e-9; }));
   CHECK(differs([](CostModel& m) { m.peer_efficiency = 0.5; }));
+  CHECK(differs([](CostModel& m) { m.even_efficiency = 0.9; }));
+  CHECK(differs([](CostModel& m) { m.exchange_share = 0.5; }));
   CHECK(differs([](CostModel& m) { m.instruction_overhead_s = 0; }));
   CHECK(differs([](CostModel& m) { m.local_copy_rate_Bps *= 2; }));
   CHECK(differs([](CostModel& m) { m.full_threads = 256; }));

@@ -103,6 +103,11 @@ TEST_CASE("prices of cost records, by hand", "[sim][price]") {
     cost.peers = 2;
     CHECK(price(crowded, *f, terms, routes, cost) == Price{8192, 0x1p-22, 0x1p30 / 0.75});
     CHECK(priced(cost) == Price{6144, 0x1p-22, 0x1p30});
+    crowded.exchange_share = 0.5;
+    cost.exchanging = true;
+    CHECK(price(crowded, *f, terms, routes, cost) == Price{8192, 0x1p-22, 0x1p29 / 0.75});
+    CHECK(priced(cost) == Price{6144, 0x1p-22, 0x1p30});
+    cost.exchanging = false;
     cost.peers = 1;
     CHECK(price(crowded, *f, terms, routes, cost) == Price{6144, 0x1p-22, 0x1p30});
     cost.reducing = true;  // 2^31 B/s of payload are 2^32 B/s on the wire; half of the threads

@@ -1,8 +1,11 @@
-// Tests of the rates that are left to messages among many peers.
+// Tests of the rates that are left to messages by the company of their thread blocks.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collectives/outline.hpp"
@@ -38,6 +41,21 @@ std::set<std::int32_t> peers_of(const std::string& algorithm, CollectiveKind col
 
 using Counts = std::set<std::int32_t>;
 
+// Set h100 with the limits of thread blocks and links apart.
+CostModel apart() {
+  CostModel model = shipped_cost_model("h100");
+  model.peer_efficiency = 1;
+  model.even_efficiency = 1;
+  model.exchange_share = 1;
+  return model;
+}
+
+double time_of(const CostModel& model, const FabricSpec& spec, CollectiveKind kind,
+               const Config& config, std::uint64_t bytes, const std::string& engine = "flow") {
+  Simulator simulator(make_fabric(spec), model, engine);
+  return simulator.simulate(call_of(kind, bytes), config).time_s;
+}
+
 }  // namespace
 
 TEST_CASE("peers at once are those of blocks that begin by sending", "[sim][peers]") {
@@ -72,8 +90,7 @@ TEST_CASE("the rate among k peers falls by (k - 1) / k of what peer_efficiency t
 
 TEST_CASE("AllToAll takes as much longer as its peers take of the rates, a ring none",
           "[sim][peers]") {
-  CostModel alone = shipped_cost_model("h100");
-  alone.peer_efficiency = 1;
+  const CostModel alone = apart();
   CostModel among = alone;
   among.peer_efficiency = 0.75;
   constexpr double kBytes = 8 * 3 * 5 * 7 * (1 << 20);
@@ -110,9 +127,8 @@ TEST_CASE("AllToAll takes as much longer as its peers take of the rates, a ring 
 }
 
 TEST_CASE("thread blocks that are the limit keep their rate among peers", "[sim][peers]") {
-  CostModel alone = shipped_cost_model("h100");
+  CostModel alone = apart();
   alone.protocols[static_cast<std::size_t>(Protocol::Simple)].thread_block_rate_Bps = 10e9;
-  alone.peer_efficiency = 1;
   CostModel among = alone;
   among.peer_efficiency = 0.75;
   const auto fabric = make_fabric({.name = "hgx-h100"});
@@ -132,7 +148,9 @@ TEST_CASE("an exchange among nodes with different numbers of GPUs is not folded"
     FabricSpec spec{.name = "hgx-h100", .servers = 2, .gpus_per_server = 4};
     if (uneven) spec.without = "server1/gpu3";
     const auto fabric = make_fabric(spec);
-    CHECK(peers_on_node(*fabric) == (uneven ? std::nullopt : std::optional(3)));
+    const auto company = company_of_exchange(*fabric, 2, Runtime::Nccl);
+    CHECK(company.has_value() == !uneven);
+    if (company) CHECK(*company == BlockCompany{.peers = 3, .senders = 6, .exchanging = true});
     Simulator folding(fabric, model, "flow");
     folding.set_fold_from({.messages = 0, .firings = 0});
     Simulator full(fabric, model, "flow");
@@ -142,5 +160,99 @@ TEST_CASE("an exchange among nodes with different numbers of GPUs is not folded"
     CHECK((record.lowered.classes && record.lowered.classes->examples) == !uneven);
     CHECK(record.result.time_s ==
           Approx(full.simulate(call, config_of("naive", 2)).time_s).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("the senders of a link are the blocks of a GPU in a kernel whose messages leave by it",
+          "[sim][peers]") {
+  const auto company_of = [](const std::string& algorithm, CollectiveKind collective,
+                             const FabricSpec& spec, int channels) {
+    const auto fabric = make_fabric(spec);
+    AlgorithmRequest request;
+    request.collective = collective;
+    request.ranks = fabric->ranks();
+    request.channels = channels;
+    const ProgramOutline outline = outline_of(*build_algorithm(algorithm, request));
+    const std::vector<BlockCompany> company = company_of_blocks(outline, *fabric);
+    std::set<std::pair<std::int32_t, bool>> found;
+    for (std::uint32_t b = 0; b < outline.first_block(outline.ranks()); ++b) {
+      if (outline.blocks[b].send_peer < 0) continue;
+      found.insert({company[b].senders * outline.alike_channels, company[b].exchanging});
+    }
+    return found;
+  };
+  using Found = std::set<std::pair<std::int32_t, bool>>;
+  const FabricSpec switched{.name = "hgx-h100"};
+  CHECK(company_of("naive", CollectiveKind::AllToAll, switched, 3) == Found{{21, true}});
+  CHECK(company_of("ring", CollectiveKind::AllReduce, switched, 3) == Found{{3, false}});
+  // The first rank of AllToNext receives nothing.
+  CHECK(company_of("naive", CollectiveKind::AllToNext, switched, 3) ==
+        Found{{3, true}, {3, false}});
+  // The ranks of a Scatter receive and do not send.
+  CHECK(company_of("naive", CollectiveKind::Scatter, switched, 2) == Found{{14, false}});
+  // Blocks of MSCCL's interpreter send, then receive. A GPU of a ring has a link of its own to each
+  // neighbour.
+  CHECK(company_of("all-pairs", CollectiveKind::AllReduce, switched, 1).begin()->second == false);
+  CHECK(company_of("naive", CollectiveKind::AllToNext, {.name = "ring", .gpus_per_server = 4}, 5)
+            .begin()
+            ->first == 5);
+}
+
+TEST_CASE("limits by blocks and by a link together leave even_efficiency where they are equal",
+          "[sim][peers]") {
+  CostModel model = apart();
+  CHECK(rate_near_limits(model, 1e9, 1e9) == 1);
+  for (const double even : {0.5, 0.7, 0.8288, 0.99}) {
+    CAPTURE(even);
+    model.even_efficiency = even;
+    CHECK(rate_near_limits(model, 3e9, 3e9) == Approx(even));
+    CHECK(rate_near_limits(model, 1e9, 5e9) == Approx(rate_near_limits(model, 5e9, 1e9)));
+    CHECK(rate_near_limits(model, 1e9, std::numeric_limits<double>::infinity()) == 1);
+    double before = even;
+    for (double blocks_Bps = 3e9; blocks_Bps < 1e12; blocks_Bps *= 1.5) {
+      const double left = rate_near_limits(model, blocks_Bps, 3e9);
+      CHECK(left >= before);
+      CHECK(left <= 1);
+      before = left;
+    }
+  }
+  model.even_efficiency = 0.5;  // times add
+  CHECK(rate_near_limits(model, 1e9, 3e9) == Approx(0.75));
+  model.even_efficiency = std::sqrt(0.5);  // squares add
+  CHECK(rate_near_limits(model, 3e9, 4e9) == Approx(0.8));
+  model.hockney = true;
+  CHECK(rate_near_limits(model, 3e9, 4e9) == 1);
+}
+
+TEST_CASE("a send takes the time of its blocks and of its link together", "[sim][peers]") {
+  CostModel model = apart();
+  model.even_efficiency = std::sqrt(0.5);
+  model.exchange_share = 0.5;
+  constexpr double kBlock_Bps = 20e9;
+  auto& simple = model.protocols[static_cast<std::size_t>(Protocol::Simple)];
+  simple.thread_block_rate_Bps = kBlock_Bps;
+  simple.efficiency = 1;
+  const double link_Bps = 18 * 25e9 * model.link_efficiency[0];
+  const FabricSpec pair{.name = "hgx-h100", .gpus_per_server = 2};
+  constexpr std::uint64_t kBytes = 256ULL << 20;
+  for (const std::string& engine : engine_names()) {
+    for (const int channels : {1, 8, 16, 32}) {
+      CAPTURE(engine, channels);
+      const auto moved_s = [&](CollectiveKind kind, double bytes) {
+        const auto time_s = [&](std::uint64_t size) {
+          return time_of(model, pair, kind, config_of("naive", channels), size, engine);
+        };
+        return (time_s(2 * kBytes) - time_s(kBytes)) / bytes;
+      };
+      const auto together = [&](double blocks_Bps) {
+        return std::hypot(1 / blocks_Bps, 1 / link_Bps);
+      };
+      // Both ranks of an AllToAll send half of the data and receive as much.
+      CHECK(moved_s(CollectiveKind::AllToAll, kBytes / 2.0) ==
+            Approx(together(channels * kBlock_Bps / 2)).epsilon(1e-6));
+      // A rank of AllToNext sends and the other receives.
+      CHECK(moved_s(CollectiveKind::AllToNext, kBytes) ==
+            Approx(together(channels * kBlock_Bps)).epsilon(1e-6));
+    }
   }
 }
