@@ -89,11 +89,32 @@ void count_senders(const ProgramOutline& outline, const Fabric& fabric,
   for_each_sender([&](std::uint32_t b, std::int32_t count) { company[b].senders = count; });
 }
 
-// A program of NCCL's in which no step sends on what it receives consists of sends and receives.
+// True if a block sends something after it has received, or after a wait for another block.
+bool sends_on(const ProgramOutline& outline, std::uint32_t block) {
+  bool received = false;
+  for (const OutlineLoop& loop : outline.loops_of(block)) {
+    // What the second iteration sends comes after what the first one has received.
+    for (int iteration = 0; iteration < std::min(loop.times, 2); ++iteration) {
+      for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(loop.body); ++k) {
+        const std::uint32_t step = loop.first + k;
+        const Opcode opcode = outline.steps[step].opcode;
+        const bool receiving = receives(opcode);
+        if (sends(opcode) && (received || receiving || !outline.waits_of(step).empty())) {
+          return true;
+        }
+        received = received || receiving;
+      }
+    }
+  }
+  return false;
+}
+
+// A program of NCCL's in which nobody sends on what was received consists of sends and receives.
 void find_exchanges(const ProgramOutline& outline, std::vector<BlockCompany>& company) {
   if (outline.traits.runtime != Runtime::Nccl || outline.traits.direct) return;
-  for (const OutlineStep& step : outline.steps) {
-    if (sends(step.opcode) && receives(step.opcode)) return;
+  const std::uint32_t blocks = outline.first_block(outline.ranks());
+  for (std::uint32_t b = 0; b < blocks; ++b) {
+    if (sends_on(outline, b)) return;
   }
   std::set<std::tuple<int, std::int32_t, std::int32_t>> receiving;  // rank, kernel, channel
   for_each_block(outline, [&](int rank, std::uint32_t, const OutlineBlock& block) {
