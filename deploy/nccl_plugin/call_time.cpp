@@ -15,7 +15,8 @@ double chunk_bytes(const TreeCall& call, double part_bytes) {
   if (call.protocol == "simple") return 512 * kKi;
   if (call.protocol == "ll") return 32 * kKi;
   double chunk = 576'000;
-  const double hops = 1 + std::log2(call.nodes) + 0.1 * call.ranks / call.nodes;
+  // In float, because log2 of a double is newer than the glibc that the plugin must run with.
+  const double hops = 1 + std::log2(static_cast<float>(call.nodes)) + 0.1 * call.ranks / call.nodes;
   const double ranks_a_node = static_cast<double>(call.ranks) / call.nodes;
   while (part_bytes / chunk < 64 * hops / ranks_a_node && chunk > 128 * kKi) chunk /= 2;
   while (part_bytes / chunk < 16 * hops / ranks_a_node && chunk > 32 * kKi) chunk /= 2;

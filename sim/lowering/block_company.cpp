@@ -93,7 +93,7 @@ void count_senders(const ProgramOutline& outline, const Fabric& fabric,
 bool sends_on(const ProgramOutline& outline, std::uint32_t block) {
   bool received = false;
   for (const OutlineLoop& loop : outline.loops_of(block)) {
-    // What the second iteration sends comes after what the first one has received.
+    // Sends of a second iteration come after receives of the first.
     for (int iteration = 0; iteration < std::min(loop.times, 2); ++iteration) {
       for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(loop.body); ++k) {
         const std::uint32_t step = loop.first + k;

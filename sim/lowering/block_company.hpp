@@ -11,7 +11,7 @@
 
 namespace cclgym {
 
-/// What a thread block that sends inside a node shares with others.
+/// Other messages in whose company a thread block sends inside a node.
 struct BlockCompany {
   /// Other ranks of its node to which the block's rank sends at once, or from which the receiver of
   /// its messages receives at once, whichever is larger. Only blocks of one kernel whose first step

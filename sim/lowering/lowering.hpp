@@ -82,7 +82,7 @@ struct LoweredProgram {
 struct LaunchedBlocks {
   int channels = 0;
   std::int64_t blocks = 0;
-  BlockCompany company{.senders = 0};  ///< of each block
+  BlockCompany company{.senders = 0};  ///< company of each block
 };
 
 /// Condition under which each step of a loop becomes one node that fires once per iteration,

@@ -50,6 +50,6 @@ TEST_CASE("kernels of MSCCL++ take the times of its own tests", "[calibration][m
   CHECK(errors["MSCCLPP-NDmv4"].cells == 4);
   CHECK(errors["MSCCLPP-NDmv4"].mean() < 0.12);
   CHECK(errors["MSCCLPP-NDmv5"].cells == 3);
-  CHECK(errors["MSCCLPP-NDmv5"].mean() < 0.04);
+  CHECK(errors["MSCCLPP-NDmv5"].mean() < 0.05);
   CHECK(errors["NCCL"].mean() > 0.5);
 }
