@@ -203,9 +203,15 @@ const std::vector<CostField<CostModel>>& cost_model_fields() {
           "peer_efficiency", &M::peer_efficiency, 26, fittable(0.9),
           "share of the rates inside a node that is left to messages which a GPU exchanges with "
           "very many peers at once; with k peers, 1 - (1 - peer_efficiency) (k - 1) / k")),
-      newer(share("even_efficiency", &M::even_efficiency, 27, fittable(0.9),
-                  "share of the rates inside a node that is left where the thread blocks of a GPU "
-                  "could send exactly as much as its link carries; at least 0.5")),
+      newer(field<M>(
+          {.name = "even_efficiency",
+           .kind = OptionKind::Real,
+           .description = "share of the rates inside a node that is left where the thread blocks "
+                          "of a GPU could send exactly as much as its link carries",
+           .min = 0.5,
+           .max = 1,
+           .default_text = "1"},
+          &M::even_efficiency, 27, fit_range(0.5, 1, fittable(0.9)))),
       newer(share("exchange_share", &M::exchange_share, 28, fittable(0.6),
                   "share of its rate that a thread block of NCCL's sends has for a message inside "
                   "a node while it receives another one")),

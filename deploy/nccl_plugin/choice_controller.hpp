@@ -49,7 +49,7 @@ struct MeasuredCollective {
 /// ReduceScatter, AllReduce), the time is that of the fastest rank: the others waited for the last
 /// one to begin. Otherwise it is that of the slowest. Of a tree, only the root's time is that of
 /// the call (call_time.hpp), and the root waits as well: the time is the slowest rank's, the least
-/// of the last five calls of the class with this configuration.
+/// of the last nine calls of the class with this configuration.
 class ChoiceController {
  public:
   /// `group` is the leader's; its first table is empty.
