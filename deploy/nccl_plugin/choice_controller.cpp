@@ -123,14 +123,16 @@ void ChoiceController::learn(const Joined& one) {
   const auto known = known_.find(one.first.number);
   if (one.mixed || known == known_.end()) return;
   ++learned_;
+  const std::optional<double> time_s = time_of(one);
+  if (!time_s) return;
   changed_ = learner_.observe({.group = known->second,
                                .config = one.first.config,
-                               .time_s = time_of(one),
+                               .time_s = *time_s,
                                .bytes = one.counted == ranks_ ? one.bytes : 0}) ||
              changed_;
 }
 
-double ChoiceController::time_of(const Joined& one) {
+std::optional<double> ChoiceController::time_of(const Joined& one) {
   const std::size_t collective = one.first.number / kLoopSizes;
   if (!waits_for_all(collective)) return one.most_s;
   if (collective != CCLGYM_NCCL_ALLREDUCE ||
@@ -139,6 +141,7 @@ double ChoiceController::time_of(const Joined& one) {
   }
   std::deque<double>& recent = trees_[{one.first.number, one.first.config}];
   recent.push_back(one.most_s);
+  if (recent.size() < kTreeCalls) return std::nullopt;
   if (recent.size() > kTreeCalls) recent.pop_front();
   return *std::ranges::min_element(recent);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,7 +50,7 @@ struct MeasuredCollective {
 /// ReduceScatter, AllReduce), the time is that of the fastest rank: the others waited for the last
 /// one to begin. Otherwise it is that of the slowest. Of a tree, only the root's time is that of
 /// the call (call_time.hpp), and the root waits as well: the time is the slowest rank's, the least
-/// of the last nine calls of the class with this configuration.
+/// of the last nine calls of the class with this configuration; the first eight teach nothing.
 class ChoiceController {
  public:
   /// `group` is the leader's; its first table is empty.
@@ -79,7 +80,7 @@ class ChoiceController {
   };
   void join(const CallReport& report);
   void learn(const Joined& one);
-  [[nodiscard]] double time_of(const Joined& one);
+  [[nodiscard]] std::optional<double> time_of(const Joined& one);  ///< none: not known yet
   void miss(const Joined& one);
   void propose();
 
