@@ -37,6 +37,7 @@ TEST_CASE("The shipped training files are read", "[agents][docs]") {
                                        "train-offline",
                                        "train-transfer",
                                        "train-fine-tune",
+                                       "train-nccl-loopback",
                                        "train-netlab",
                                        "train-netlab-loop",
                                        "train-openmpi",
