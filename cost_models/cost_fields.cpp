@@ -172,13 +172,14 @@ const std::vector<CostField<CostModel>>& cost_model_fields() {
            "messages over the network up to this size (bytes on the wire) go inside the command to "
            "the NIC, for which the host fetches them: proxy_inline of the protocol"),
       size("copy_limit", &M::copy_limit_bytes, 18,
-           "larger messages over the network (bytes on the wire) are copied by the host: they cost "
-           "copy_latency, and are held to network_rate and proxy_rate"),
+           "larger messages over the network (bytes on the wire) are copied by the host with a "
+           "call: "
+           "they cost copy_latency, and are held to network_rate"),
       time("copy_latency", &M::copy_latency_s, 19, fittable(1e-6),
            "time that the host's copy of a message takes before its first byte"),
       size("copy_end", &M::copy_end_bytes, 25,
-           "messages above this size are not copied, because they are announced and the NIC puts "
-           "them where they belong; 0: no such size"),
+           "messages above this size are not moved by the host, because they are announced and the "
+           "NIC puts them where they belong; 0: no such size"),
       size("eager_limit", &M::eager_limit_bytes, 20,
            "larger messages over the network (bytes on the wire) are announced before they are "
            "sent, which costs rendezvous_latency"),
@@ -246,8 +247,8 @@ const std::vector<CostField<ProtocolCost>>& protocol_fields() {
       time("proxy_copy", &P::proxy_copy_s, 9, fittable(1e-6),
            "time, on top of that, for a message that the host copies, besides its bytes"),
       rate("proxy_rate", &P::proxy_rate_Bps, 10, fittable(5e9),
-           "wire rate at which a rank's proxy copies messages over the network, those of all its "
-           "connections together; not given: no limit"),
+           "wire rate at which a rank's proxy moves messages over the network of at most copy_end, "
+           "those of all its connections together; not given: no limit"),
       time("rendezvous_latency", &P::rendezvous_latency_s, 14, fittable(5e-6),
            "time for the announcement of a message larger than eager_limit, on top of the model's "
            "rendezvous_latency, which LL does not have"),

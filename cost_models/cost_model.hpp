@@ -41,9 +41,9 @@ struct ProtocolCost {
   // (docs/physics.md), s:
   double proxy_message_s = 0;  ///< for each message
   double proxy_inline_s = 0;   ///< for a message of at most CostModel::inline_limit_bytes
-  double proxy_copy_s = 0;     ///< for a message that is copied, in addition to its bytes
-  /// Wire rate at which a rank's proxy copies the messages that it sends and receives, all
-  /// connections together, B/s.
+  double proxy_copy_s = 0;     ///< for a message that is copied with a call
+  /// Wire rate at which a rank's proxy moves the messages that it sends and receives, all
+  /// connections together, unless they are announced (CostModel::copy_end_bytes), B/s.
   double proxy_rate_Bps = kUnlimited;
   std::uint64_t slot_bytes = 0;  ///< data in one slot of a connection's FIFO, B; 0: not stated
   int slots = 0;                 ///< slots of the FIFO; 0: any number
@@ -158,12 +158,12 @@ struct CostModel {
   double proxy_message_s = 0;
   /// Messages up to this size go inside the NIC's command (ProtocolCost::proxy_inline_s).
   std::uint64_t inline_limit_bytes = 0;
-  /// Larger messages are copied by the host: they take copy_latency_s longer, and only they are
-  /// limited to network_rate and proxy_rate.
+  /// Larger messages are copied by the host with a call: they take copy_latency_s longer, and only
+  /// they are limited to network_rate.
   std::uint64_t copy_limit_bytes = 0;
   double copy_latency_s = 0;
-  /// Messages above this size are not copied: they are announced first, so that the NIC puts them
-  /// where they belong. 0: no such size.
+  /// Messages above this size are not moved by the host: they are announced first, so that the NIC
+  /// puts them where they belong. 0: no such size.
   std::uint64_t copy_end_bytes = 0;
   /// Larger messages are announced before they are sent, which takes rendezvous_latency_s more and
   /// keeps the proxies busy for proxy_rendezvous_s longer.

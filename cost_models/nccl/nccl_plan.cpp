@@ -208,10 +208,13 @@ Share schedule(const Task& task, int channels) {
   const auto ranks = static_cast<std::uint64_t>(task.comm.ranks);
   const int most = is_nvls(task.algorithm) ? task.comm.nvls_channels : task.comm.channels;
   const std::uint64_t count = task.bytes / (sliced(task.collective) ? ranks : 1);
-  const std::uint64_t traffic_a_byte = (task.collective == NcclCollective::AllReduce ? 2
-                                        : sliced(task.collective)                    ? ranks
-                                                                                     : 1) *
-                                       (task.protocol == Protocol::LL ? 4 : 1);
+  // LL's bytes count four times since 2.26.
+  constexpr NcclVersion kFirstWithFactor{2, 26, 0};
+  const std::uint64_t factor =
+      task.protocol == Protocol::LL && task.version >= kFirstWithFactor ? 4 : 1;
+  const std::uint64_t traffic_a_byte = factor * (task.collective == NcclCollective::AllReduce ? 2
+                                                 : sliced(task.collective) ? ranks
+                                                                           : 1);
   const std::uint64_t traffic = count * traffic_a_byte;
   const std::uint64_t a_channel = std::max(
       least, std::max(least, traffic) / static_cast<std::uint64_t>(std::min(channels, most)));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/index.hpp"
+#include "sim/prices/transfer_cost.hpp"
 
 namespace cclgym {
 
@@ -81,12 +82,15 @@ void count_senders(const ProgramOutline& outline, const Fabric& fabric,
   std::map<std::pair<std::int32_t, LinkId>, std::int32_t> senders;  // by kernel and link
   const auto for_each_sender = [&](auto visit) {
     for_each_block(outline, [&](int rank, std::uint32_t b, const OutlineBlock& block) {
-      if (block.steps == 0 || !inside_node(fabric, rank, block.send_peer)) return;
-      visit(b, senders[{block.kernel, fabric.route(rank, block.send_peer, block.channel).front()}]);
+      if (block.steps == 0 || block.send_peer < 0) return;
+      const LinkId link = limiting_link(fabric, fabric.route(rank, block.send_peer, block.channel));
+      visit(b, senders[{block.kernel, link}], inside_node(fabric, rank, block.send_peer));
     });
   };
-  for_each_sender([](std::uint32_t, std::int32_t& count) { ++count; });
-  for_each_sender([&](std::uint32_t b, std::int32_t count) { company[b].senders = count; });
+  for_each_sender([](std::uint32_t, std::int32_t& count, bool) { ++count; });
+  for_each_sender([&](std::uint32_t b, std::int32_t count, bool inside) {
+    (inside ? company[b].senders : company[b].nic_senders) = count;
+  });
 }
 
 // True if a block sends something after it has received, or after a wait for another block.
@@ -160,9 +164,22 @@ std::optional<BlockCompany> company_of_exchange(const Fabric& fabric, int channe
       if (links.size() > 1) return std::nullopt;
     }
   }
+  std::map<LinkId, int> by_nic;  // ranks whose messages leave their node by this link
+  for (int rank = 0; rank < fabric.ranks() && nodes.size() > 1; ++rank) {
+    const auto& [first, ranks] = *nodes.begin();
+    const int other = fabric.server_of(rank) == first ? nodes.rbegin()->second[0] : ranks[0];
+    ++by_nic[limiting_link(fabric, fabric.route(rank, other, 0))];
+  }
+  const int sharing = by_nic.empty() ? 0 : by_nic.begin()->second;
+  if (std::ranges::any_of(by_nic, [&](const auto& nic) { return nic.second != sharing; })) {
+    return std::nullopt;
+  }
   const int peers = std::max(static_cast<int>(most) - 1, 1);
-  return BlockCompany{
-      .peers = peers, .senders = peers * channels, .exchanging = runtime == Runtime::Nccl};
+  const int elsewhere = fabric.ranks() - static_cast<int>(most);
+  return BlockCompany{.peers = peers,
+                      .senders = peers * channels,
+                      .nic_senders = sharing * elsewhere * channels,
+                      .exchanging = runtime == Runtime::Nccl};
 }
 
 }  // namespace cclgym

@@ -1,4 +1,4 @@
-// Other messages that move at the same time as those of a thread block, inside a node.
+// Other messages that move at the same time as those of a thread block.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace cclgym {
 
-/// Other messages in whose company a thread block sends inside a node.
+/// Other messages in whose company a thread block sends.
 struct BlockCompany {
   /// Other ranks of its node to which the block's rank sends at once, or from which the receiver of
   /// its messages receives at once, whichever is larger. Only blocks of one kernel whose first step
@@ -19,9 +19,12 @@ struct BlockCompany {
   /// of All-Pairs are among n - 1 peers, those of a ring have 1. All other blocks have 1, too, so a
   /// program that begins with one peer and goes on to others counts one.
   std::int32_t peers = 1;
-  /// Thread blocks of the rank in the same kernel, this one included, whose messages leave the GPU
-  /// by the same link.
+  /// Thread blocks of the rank in the same kernel, this one included, whose messages inside the
+  /// node leave the GPU by the same link.
   std::int32_t senders = 1;
+  /// Thread blocks of all ranks in the same kernel, this one included, whose messages leave the
+  /// node by the same NIC; 0: the block sends no messages to other nodes.
+  std::int32_t nic_senders = 0;
   /// True if the block also receives a message that has nothing to do with the one that it sends:
   /// NCCL's kernel for sends and receives runs those of a channel in one block, and so does the
   /// block of this rank and channel that receives.

@@ -157,8 +157,11 @@ const Lowering::Route& Lowering::route_of(const NodeOrigin& origin, int channel)
 Lowering::Message Lowering::add_message(const NodeOrigin& origin, const Site& site, bool reducing) {
   const OutlineStep& send = step_of(site);
   const Route& route = route_of(origin, block_of(site).channel);
-  const BlockCompany company =
-      route.crosses_network ? BlockCompany{.senders = 0} : company_of(site.block);
+  BlockCompany company = company_of(site.block);
+  if (route.crosses_network) {
+    company.peers = 1;
+    company.senders = company.nic_senders;
+  }
   const std::int32_t record = costs_.record({.work = Work::Transfer,
                                              .opcode = send.opcode,
                                              .reducing = reducing,

@@ -37,10 +37,10 @@ struct NodeCost {
   std::int32_t thread_blocks = 0;  ///< launches: thread blocks of the kernel on this GPU
   /// Transfers inside a node: peers with which an end of the message exchanges messages at once.
   std::int32_t peers = 1;
-  /// Transfers inside a node: thread blocks whose messages leave the GPU by the same link, in
-  /// channels that are not alike; 0 if it makes no difference.
+  /// Transfers: thread blocks whose messages leave the GPU by the same link or the node by the same
+  /// NIC, in channels that are not alike; 0 if it makes no difference.
   std::int32_t senders = 0;
-  bool exchanging = false;  ///< transfers inside a node: the block receives another message at once
+  bool exchanging = false;  ///< transfers: the block receives another message at once
   /// Share of its rates that the slower GPU at the ends of the node has left (noise).
   double gpu_rate = 1;
 

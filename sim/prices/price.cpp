@@ -68,6 +68,23 @@ double local_latency_s(const CostModel& model, const Fabric& fabric, const Price
   return work_s > 0 ? instruction_s + work_s / cost.gpu_rate : latency_s;
 }
 
+// Limits a message by those that its thread block and others of its GPU or NIC send at once.
+void limit_among_others(const CostModel& model, const Fabric& fabric, std::span<const LinkId> route,
+                        const NodeCost& cost, double alike, TransferCost& transfer) {
+  if (!cost.exchanging && cost.senders == 0) return;
+  const LinkId id = limiting_link(fabric, route);
+  const Link& link = fabric.links()[static_cast<std::size_t>(id)];
+  if (cost.exchanging) {
+    transfer.rate_cap_Bps =
+        rate_of_exchange_Bps(model, transfer.rate_cap_Bps, link.kind == LinkKind::Network);
+  }
+  if (cost.senders == 0) return;
+  const double link_Bps =
+      link.capacity_Bps() * model.link_efficiency[static_cast<std::size_t>(link.kind)];
+  transfer.wire_bytes /=
+      rate_near_limits(model, transfer.rate_cap_Bps * cost.senders * alike, link_Bps);
+}
+
 }  // namespace
 
 Price price(const CostModel& model, const Fabric& fabric, const PriceTerms& terms,
@@ -97,14 +114,7 @@ Price price(const CostModel& model, const Fabric& fabric, const PriceTerms& term
                               : transfer_cost(model, fabric, route_of(routes, cost), terms.config,
                                               terms.traits, payload_bytes, cost.reducing,
                                               terms.network_messages, terms.sharing_blocks);
-  if (cost.exchanging) transfer.rate_cap_Bps *= model.exchange_share;
-  if (cost.senders > 0) {
-    const Link& link = fabric.links()[static_cast<std::size_t>(route_of(routes, cost).front())];
-    const double link_Bps =
-        link.capacity_Bps() * model.link_efficiency[static_cast<std::size_t>(link.kind)];
-    transfer.wire_bytes /=
-        rate_near_limits(model, transfer.rate_cap_Bps * cost.senders * alike, link_Bps);
-  }
+  limit_among_others(model, fabric, route_of(routes, cost), cost, alike, transfer);
   if (cost.work == Work::Arrival || cost.work == Work::SwitchedArrival) {
     return {.latency_s = transfer.arrival_s};
   }

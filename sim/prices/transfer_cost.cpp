@@ -30,12 +30,16 @@ double thread_share(const CostModel& model, const Config& config, double sharing
   return threads / (threads + half) * (full + half) / full / blocks;
 }
 
-// True if the host copies a message over the network: it is too large for loads and stores, and not
-// so large that the NIC puts it where it belongs.
+// True if the host moves a message over the network out of the buffers in which it waits for its
+// receive. The NIC puts larger messages where they belong.
+bool moved_by_host(const CostModel& model, double wire_bytes) {
+  return model.copy_end_bytes == 0 || wire_bytes <= static_cast<double>(model.copy_end_bytes);
+}
+
+// True if the host needs a call for that, because the message is too large for loads and stores.
 bool copied(const CostModel& model, double wire_bytes) {
-  const bool direct =
-      model.copy_end_bytes > 0 && wire_bytes > static_cast<double>(model.copy_end_bytes);
-  return !direct && wire_bytes > static_cast<double>(model.copy_limit_bytes);
+  return moved_by_host(model, wire_bytes) &&
+         wire_bytes > static_cast<double>(model.copy_limit_bytes);
 }
 
 // True if a message over the network is so large that it is announced before it is sent.
@@ -170,6 +174,21 @@ double rate_among_peers(const CostModel& model, int peers) {
   return 1 - (1 - model.peer_efficiency) * (peers - 1) / peers;
 }
 
+double rate_of_exchange_Bps(const CostModel& model, double rate_Bps, bool network) {
+  // NCCL_P2P_PER_CHANNEL_NET_BW of NCCL 2.28 (src/graph/paths.cc): what NCCL expects of a channel
+  // of a send when it chooses how many share the speed of a NIC.
+  constexpr double kSendChannel_Bps = 14e9;
+  if (model.hockney || model.exchange_share >= 1) return rate_Bps;
+  return network ? std::min(rate_Bps, kSendChannel_Bps) : rate_Bps * model.exchange_share;
+}
+
+LinkId limiting_link(const Fabric& fabric, std::span<const LinkId> route) {
+  const auto network = std::ranges::find_if(route, [&](LinkId id) {
+    return fabric.links()[static_cast<std::size_t>(id)].kind == LinkKind::Network;
+  });
+  return network == route.end() ? route.front() : *network;
+}
+
 double rate_near_limits(const CostModel& model, double blocks_Bps, double link_Bps) {
   if (model.hockney || model.even_efficiency >= 1) return 1;
   constexpr double kLeast = 0.5;  // the exponent is 1: times add
@@ -227,10 +246,11 @@ double proxy_capacity_Bps(const CostModel& model, Protocol protocol, double payl
   const ProtocolCost& cost = model.protocols[static_cast<std::size_t>(protocol)];
   const double wire_bytes = payload_bytes / cost.efficiency;
   const bool within = wire_bytes <= static_cast<double>(model.inline_limit_bytes);
-  const double busy_s =
-      model.proxy_message_s + cost.proxy_message_s + (within ? cost.proxy_inline_s : 0.0) +
-      (announced(model, wire_bytes) ? model.proxy_rendezvous_s : 0.0) +
-      (copied(model, wire_bytes) ? cost.proxy_copy_s + wire_bytes / cost.proxy_rate_Bps : 0.0);
+  const double busy_s = model.proxy_message_s + cost.proxy_message_s +
+                        (within ? cost.proxy_inline_s : 0.0) +
+                        (announced(model, wire_bytes) ? model.proxy_rendezvous_s : 0.0) +
+                        (copied(model, wire_bytes) ? cost.proxy_copy_s : 0.0) +
+                        (moved_by_host(model, wire_bytes) ? wire_bytes / cost.proxy_rate_Bps : 0.0);
   return busy_s > wire_bytes / ProtocolCost::kUnlimited ? wire_bytes / busy_s : kNoRateCap;
 }
 

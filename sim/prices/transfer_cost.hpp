@@ -40,10 +40,19 @@ struct TransferCost {
 /// (docs/physics.md). 1 under model "hockney".
 [[nodiscard]] double rate_among_peers(const CostModel& model, int peers);
 
-/// Share of the rates inside a node that is left if thread blocks could send `blocks_Bps` over a
-/// link that carries `link_Bps`: (1 + r^p)^(-1/p), with r the smaller of the two over the larger
-/// one and p = -1 / log2(even_efficiency), so that both limits together give (blocks^-p +
-/// link^-p)^(-1/p) (docs/physics.md). 1 under model "hockney", or if one of them is no limit.
+/// Wire rate of a message that a thread block of NCCL's sends exchanges for another one, if it
+/// could move `rate_Bps` alone: inside a node the share exchange_share of it; to another node at
+/// most what NCCL expects of a channel there, 14 GB/s, under a model that has an exchange_share.
+[[nodiscard]] double rate_of_exchange_Bps(const CostModel& model, double rate_Bps, bool network);
+
+/// Link of a route whose rate the messages of a GPU or a NIC share: the one from the NIC to the
+/// network, or inside a node the first one.
+[[nodiscard]] LinkId limiting_link(const Fabric& fabric, std::span<const LinkId> route);
+
+/// Share of the rates that is left if thread blocks could send `blocks_Bps` over a link that
+/// carries `link_Bps`: (1 + r^p)^(-1/p), with r the smaller of the two over the larger one and p =
+/// -1 / log2(even_efficiency), so that both limits together give (blocks^-p + link^-p)^(-1/p)
+/// (docs/physics.md). 1 under model "hockney", or if one of them is no limit.
 [[nodiscard]] double rate_near_limits(const CostModel& model, double blocks_Bps, double link_Bps);
 
 /// Payload, in bytes, that a thread block has received when it can start to send it on: with LL and

@@ -63,6 +63,33 @@ TEST_CASE("2.18 to 2.22 estimate by formulas of their own", "[cost_models][nccl-
       2);
 }
 
+TEST_CASE("since 2.26, the bytes of LL count four times when channels get their traffic",
+          "[cost_models][nccl-choice]") {
+  NcclComm comm;
+  comm.ranks = 8;
+  comm.nodes = 2;
+  comm.compute_capability = 90;
+  comm.cpu = NcclCpu::Arm;
+  comm.channels = 24;
+  comm.ll128 = false;
+  set_graph(comm, A::Ring, nccl_graph(12, 6, 6));
+  set_graph(comm, A::Tree, nccl_graph(12, 12, 6));
+  const auto channels = [&](const char* version, Protocol protocol, std::uint64_t bytes) {
+    return nccl_of(version, comm).plan(C::AllReduce, A::Tree, protocol, bytes)->channels;
+  };
+  // A channel gets at least 16 KiB of traffic, twice the bytes of an AllReduce. Threads that move
+  // 8 B each would allow 16 KiB / (512 * 8 B) = 4 channels.
+  for (const char* version : {"2.23.4", "2.24.3", "2.25.1"}) {
+    CHECK(channels(version, Protocol::LL, 8 * kKiB) == 1);
+    CHECK(channels(version, Protocol::LL, 16 * kKiB) == 2);
+  }
+  for (const char* version : {"2.26.2", "2.28.9"}) {
+    CHECK(channels(version, Protocol::LL, 8 * kKiB) == 2);
+    CHECK(channels(version, Protocol::LL, 16 * kKiB) == 4);
+  }
+  CHECK(channels("2.22.3", Protocol::LL, 16 * kKiB) == 4);  // channels with 512 B are enough
+}
+
 TEST_CASE("2.18 to 2.22: NVLS, CollNet and Hopper's LL", "[cost_models][nccl-choice]") {
   NcclComm comm;
   comm.ranks = 16;

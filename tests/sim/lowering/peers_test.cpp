@@ -150,7 +150,10 @@ TEST_CASE("an exchange among nodes with different numbers of GPUs is not folded"
     const auto fabric = make_fabric(spec);
     const auto company = company_of_exchange(*fabric, 2, Runtime::Nccl);
     CHECK(company.has_value() == !uneven);
-    if (company) CHECK(*company == BlockCompany{.peers = 3, .senders = 6, .exchanging = true});
+    if (company) {
+      CHECK(*company ==
+            BlockCompany{.peers = 3, .senders = 6, .nic_senders = 8, .exchanging = true});
+    }
     Simulator folding(fabric, model, "flow");
     folding.set_fold_from({.messages = 0, .firings = 0});
     Simulator full(fabric, model, "flow");
@@ -258,5 +261,71 @@ TEST_CASE("a send takes the time of its blocks and of its link together", "[sim]
       CHECK(moved_s(CollectiveKind::AllToNext, kBytes) ==
             Approx(together(channels * kBlock_Bps)).epsilon(1e-6));
     }
+  }
+}
+
+TEST_CASE("the senders of a NIC are the blocks of all ranks whose messages leave the node by it",
+          "[sim][peers]") {
+  struct Case {
+    FabricSpec spec;
+    std::int32_t senders;  // of a NIC, by channel
+  };
+  for (const auto& [spec, senders] :
+       {Case{{.name = "hgx-h100", .servers = 3, .gpus_per_server = 2}, 4},  // a NIC each
+        Case{{.name = "ndv2", .servers = 2}, 64},                           // one NIC for 8 GPUs
+        Case{{.name = "hgx-h100"}, 0}}) {
+    const auto fabric = make_fabric(spec);
+    constexpr int kChannels = 3;
+    AlgorithmRequest request;
+    request.collective = CollectiveKind::AllToAll;
+    request.ranks = fabric->ranks();
+    request.channels = kChannels;
+    const ProgramOutline outline = outline_of(*build_algorithm("naive", request));
+    const std::vector<BlockCompany> company = company_of_blocks(outline, *fabric);
+    for (int rank = 0; rank < outline.ranks(); ++rank) {
+      for (std::uint32_t b = outline.first_block(rank); b < outline.first_block(rank + 1); ++b) {
+        const std::int32_t peer = outline.blocks[b].send_peer;
+        const bool leaves = peer >= 0 && fabric->server_of(peer) != fabric->server_of(rank);
+        CHECK(company[b].nic_senders == (leaves ? senders * kChannels : 0));
+      }
+    }
+    const auto folded = company_of_exchange(*fabric, kChannels, Runtime::Nccl);
+    if (folded) CHECK(folded->nic_senders == senders * kChannels);
+    CHECK(folded.has_value() == (spec.name != "ndv2"));  // whose GPUs have several NVLinks
+  }
+}
+
+TEST_CASE("a send to another node takes the time of its channels and of the NIC together",
+          "[sim][peers]") {
+  CostModel model = apart();
+  model.even_efficiency = std::sqrt(0.5);
+  model.exchange_share = 0.5;
+  model.link_efficiency[static_cast<std::size_t>(LinkKind::Network)] = 0.5;  // less than PCIe
+  constexpr double kNic_Bps = 0.5 * 50e9;
+  constexpr double kConnection_Bps = 20e9;
+  model.protocols[static_cast<std::size_t>(Protocol::Simple)].network_rate_Bps = kConnection_Bps;
+  const FabricSpec nodes{.name = "hgx-h100", .servers = 2, .gpus_per_server = 1};
+  constexpr std::uint64_t kBytes = 256ULL << 20;
+  for (const int channels : {1, 2, 4, 16}) {
+    CAPTURE(channels);
+    const auto moved_s = [&](const CostModel& by, CollectiveKind kind, double bytes) {
+      const auto time_s = [&](std::uint64_t size) {
+        return time_of(by, nodes, kind, config_of("naive", channels), size);
+      };
+      return (time_s(2 * kBytes) - time_s(kBytes)) / bytes;
+    };
+    const auto together = [&](double channel_Bps) {
+      return std::hypot(1 / (channels * channel_Bps), 1 / kNic_Bps);
+    };
+    // A channel of a send that also receives moves what NCCL expects of it.
+    CHECK(moved_s(model, CollectiveKind::AllToAll, kBytes / 2.0) ==
+          Approx(together(14e9)).epsilon(1e-6));
+    CHECK(moved_s(model, CollectiveKind::AllToNext, kBytes) ==
+          Approx(together(kConnection_Bps)).epsilon(1e-6));
+    CostModel apart_model = model;
+    apart_model.even_efficiency = 1;
+    apart_model.exchange_share = 1;
+    CHECK(moved_s(apart_model, CollectiveKind::AllToAll, kBytes / 2.0) ==
+          Approx(1 / std::min(channels * kConnection_Bps, kNic_Bps)).epsilon(1e-6));
   }
 }
