@@ -268,7 +268,7 @@ TEST_CASE("the senders of a NIC are the blocks of all ranks whose messages leave
           "[sim][peers]") {
   struct Case {
     FabricSpec spec;
-    std::int32_t senders;  // of a NIC, by channel
+    std::int32_t senders;  // number at a NIC, by channel
   };
   for (const auto& [spec, senders] :
        {Case{{.name = "hgx-h100", .servers = 3, .gpus_per_server = 2}, 4},  // a NIC each
