@@ -173,8 +173,7 @@ const std::vector<CostField<CostModel>>& cost_model_fields() {
            "the NIC, for which the host fetches them: proxy_inline of the protocol"),
       size("copy_limit", &M::copy_limit_bytes, 18,
            "larger messages over the network (bytes on the wire) are copied by the host with a "
-           "call: "
-           "they cost copy_latency, and are held to network_rate"),
+           "call: they cost copy_latency, and are held to network_rate"),
       time("copy_latency", &M::copy_latency_s, 19, fittable(1e-6),
            "time that the host's copy of a message takes before its first byte"),
       size("copy_end", &M::copy_end_bytes, 25,

@@ -113,9 +113,18 @@ bool sends_on(const ProgramOutline& outline, std::uint32_t block) {
   return false;
 }
 
-// A program of NCCL's in which nobody sends on what was received consists of sends and receives.
+// True if NCCL runs such a call of two ranks as a ring, in which neither passes anything on.
+bool ring_of_two(const ProgramOutline& outline) {
+  const CollectiveKind kind = outline.contract.kind();
+  return outline.ranks() == 2 &&
+         (kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter);
+}
+
+// Other programs of NCCL's in which nobody sends on what was received consist of sends and
+// receives.
 void find_exchanges(const ProgramOutline& outline, std::vector<BlockCompany>& company) {
   if (outline.traits.runtime != Runtime::Nccl || outline.traits.direct) return;
+  if (ring_of_two(outline)) return;
   const std::uint32_t blocks = outline.first_block(outline.ranks());
   for (std::uint32_t b = 0; b < blocks; ++b) {
     if (sends_on(outline, b)) return;

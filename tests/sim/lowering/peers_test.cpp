@@ -192,6 +192,13 @@ TEST_CASE("the senders of a link are the blocks of a GPU in a kernel whose messa
     CHECK(senders == 3);
     CHECK_FALSE(exchanging);
   }
+  // Rings of two ranks pass nothing on, either, but are no sends.
+  FabricSpec pair = switched;
+  pair.gpus_per_server = 2;
+  for (const CollectiveKind ring : {CollectiveKind::AllGather, CollectiveKind::ReduceScatter}) {
+    CHECK(company_of("ring", ring, pair, 3) == Found{{3, false}});
+  }
+  CHECK(company_of("naive", CollectiveKind::AllToAll, pair, 3) == Found{{3, true}});
   // The first rank of AllToNext receives nothing.
   CHECK(company_of("naive", CollectiveKind::AllToNext, switched, 3) ==
         Found{{3, true}, {3, false}});
@@ -272,6 +279,7 @@ TEST_CASE("the senders of a NIC are the blocks of all ranks whose messages leave
   };
   for (const auto& [spec, senders] :
        {Case{{.name = "hgx-h100", .servers = 3, .gpus_per_server = 2}, 4},  // a NIC each
+        Case{{.name = "dgx2", .servers = 2}, 32},                           // one for 2 of 16 GPUs
         Case{{.name = "ndv2", .servers = 2}, 64},                           // one NIC for 8 GPUs
         Case{{.name = "hgx-h100"}, 0}}) {
     const auto fabric = make_fabric(spec);
