@@ -206,15 +206,17 @@ const std::vector<CostField<CostModel>>& cost_model_fields() {
       newer(field<M>(
           {.name = "even_efficiency",
            .kind = OptionKind::Real,
-           .description = "share of the rates inside a node that is left where the thread blocks "
-                          "of a GPU could send exactly as much as its link carries",
+           .description = "share of the rates that is left where the thread blocks of a GPU could "
+                          "send exactly as much as its link inside the node carries, or those of "
+                          "all GPUs of a NIC as much as the NIC",
            .min = 0.5,
            .max = 1,
            .default_text = "1"},
           &M::even_efficiency, 27, fit_range(0.5, 1, fittable(0.9)))),
       newer(share("exchange_share", &M::exchange_share, 28, fittable(0.6),
                   "share of its rate that a thread block of NCCL's sends has for a message inside "
-                  "a node while it receives another one")),
+                  "a node while it receives another one; below 1, it moves at most 14 GB/s to "
+                  "another node meanwhile")),
   };
   return fields;
 }
