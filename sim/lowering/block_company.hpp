@@ -41,8 +41,7 @@ struct BlockCompany {
 
 /// The company of all blocks of a direct exchange with this many channels, in which every rank
 /// sends to every other one; nullopt if the ranks' blocks differ: nodes with different numbers of
-/// ranks, NICs that serve different numbers, or GPUs whose messages inside a node leave by several
-/// links. All messages of a rank to other nodes are taken to leave by one NIC.
+/// ranks, or GPUs whose messages inside a node leave by several links.
 [[nodiscard]] std::optional<BlockCompany> company_of_exchange(const Fabric& fabric, int channels,
                                                               Runtime runtime);
 
