@@ -7,6 +7,7 @@
 #include "agents/training/train_config.hpp"
 #include "support/catch.hpp"
 #include "support/doc_page.hpp"
+#include "support/places.hpp"
 #include "support/sanitized.hpp"
 
 namespace cclgym {
@@ -53,7 +54,7 @@ TEST_CASE("The shipped training files are read", "[agents][docs]") {
                                        "train-job-step",
                                        "train-zero-shot"};
   std::set<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator(CCLGYM_SOURCE_DIR "/experiments")) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("experiments"))) {
     const std::string name = entry.path().stem().string();
     if (entry.path().extension() != ".yaml" || !name.starts_with("train-")) continue;
     found.insert(name);

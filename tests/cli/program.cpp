@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
@@ -22,7 +23,7 @@ namespace {
   ::_exit(127);
 }
 
-const std::string kProgram = CCLGYM_BINARY_DIR "/cclgym";
+const std::string kProgram = build_path("cclgym");
 
 // Becomes cclgym, with files for output and errors. Never returns.
 [[noreturn]] void become_program(const std::vector<std::string>& args, const std::string& folder,

@@ -17,6 +17,7 @@
 #include "support/catch.hpp"
 #include "support/needs.hpp"
 #include "support/netlab.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thorough.hpp"
 
@@ -25,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has_torch() { return fs::exists(CCLGYM_BINARY_DIR "/cclgym-train"); }
+bool has_torch() { return fs::exists(build_path("cclgym-train")); }
 
 // A training of some tenths of a second per seed, with `iterations` of each phase.
 std::string small_training(int iterations, const std::string& seeds) {

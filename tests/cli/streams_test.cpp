@@ -9,6 +9,7 @@
 #include "cli/program.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/places.hpp"
 #include "support/sanitized.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -30,7 +31,7 @@ std::vector<std::string> command_table() {
   return names;
 }
 
-const std::string kMpiWorker = CCLGYM_BINARY_DIR "/cclgym-mpi-worker";
+const std::string kMpiWorker = build_path("cclgym-mpi-worker");
 
 struct WorkingCall {
   std::vector<std::string> args;
@@ -42,7 +43,7 @@ struct WorkingCall {
 
 // A working call of each command, in the folder of prepare().
 const std::map<std::string, WorkingCall>& working_calls() {
-  const std::string worker = CCLGYM_ACTING_WORKER;
+  const std::string worker = build_path("tests/calibration/acting_worker");
   static const std::map<std::string, WorkingCall> calls{
       {"run", {.args = {"run", "e.yaml", "--out", "o", "--jobs", "2"}}},
       {"merge", {.args = {"merge", "parts", "--out", "o"}}},
@@ -89,8 +90,7 @@ const std::map<std::string, WorkingCall>& working_calls() {
         .needs_torch = true,
         .needs_mpi = true}},
       {"loop",
-       {.args = {"loop", "--show", CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop", "-o",
-                 "o"}}},
+       {.args = {"loop", "--show", source_path("calibration/results/netlab/loop"), "-o", "o"}}},
       {"export", {.args = {"export", "trained", "--to", "o.policy"}, .needs_torch = true}},
       {"deploy",
        {.args = {"deploy", "--constants", "--machine", "dgx1", "--for", "nccl-2.28", "-o", "o"}}}};
@@ -288,7 +288,7 @@ TEST_CASE("the workers guard their streams, too", "[cli][streams]") {
     std::vector<std::string> args;
     const char* needs;
   };
-  const std::string folder = CCLGYM_BINARY_DIR "/";
+  const std::string folder = build_path("");
   // The MPI worker's input is empty, so it prints its name and ends.
   for (const Worker& worker : {Worker{kMpiWorker, {}, kNeedsMpi},
                                Worker{folder + "cclgym-cuda-worker", {"--version"}, kNeedsCuda},

@@ -7,12 +7,13 @@
 #include "cli/program.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {
 
-const std::string kRoot = CCLGYM_SOURCE_DIR;
+const std::string kRoot = source_folder();
 const std::string kSynthesisPage = kRoot + "/docs/synthesis.md";
 
 std::vector<std::string> split_lines(const std::string& text) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "support/places.hpp"
 #include "topology_models/fabrics.hpp"
 
 namespace cclgym {
@@ -303,7 +304,7 @@ TEST_CASE("fabric file: a few lines cannot ask for gigabytes", "[topology_models
 }
 
 TEST_CASE("fabric file: the shipped example", "[topology_models][fabric-file]") {
-  const FabricPtr fabric = load_fabric(CCLGYM_SOURCE_DIR "/experiments/fabrics/two-islands.yaml");
+  const FabricPtr fabric = load_fabric(source_path("experiments/fabrics/two-islands.yaml"));
   CHECK(fabric->name() == "two-islands");
   CHECK(fabric->gpu_model() == "V100");
   CHECK(fabric->ranks() == 8);

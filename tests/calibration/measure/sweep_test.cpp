@@ -15,13 +15,14 @@
 #include "sim/tuners/openmpi_algorithms.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
 
 namespace cclgym::test {
 namespace {
 
-const std::string kWorker = CCLGYM_BINARY_DIR "/tests/calibration/acting_worker";
+const std::string kWorker = build_path("tests/calibration/acting_worker");
 
 MeasurementBackend acting(const std::vector<std::uint64_t>& sizes, const std::string& mode = "") {
   MeasurementBackend backend;
@@ -344,7 +345,7 @@ TEST_CASE("a worker with a bad first line is refused by name, and no file is mad
   CHECK(has(refusal(R"({"worker":"mpi","refused":{"a":1}})", false), "cannot run here: {"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":"4,5","nodes":"2"}})", false),
             "column ranks of the sweep of 'mpi' would be '4,5'; expected a text without commas"));
-  SKIP_UNLESS(::access(CCLGYM_BINARY_DIR "/cclgym-mpi-worker", X_OK) == 0, kNeedsMpi);
+  SKIP_UNLESS(::access(build_path("cclgym-mpi-worker"), X_OK) == 0, kNeedsMpi);
   CHECK(has(refusal(R"({"worker":"mpi"})", true), "does not report its number of ranks"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":[4]})", true), "its number of ranks"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":"many","nodes":"2"}})", true),

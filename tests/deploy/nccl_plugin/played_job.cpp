@@ -22,6 +22,7 @@
 #include "deploy/loop/rank_links.hpp"
 #include "deploy/nccl_plugin/malloc_counter.hpp"
 #include "deploy/nccl_plugin/nccl_names.hpp"
+#include "support/places.hpp"
 
 namespace cclgym::test {
 
@@ -148,7 +149,7 @@ std::vector<std::string> played_log() {
 
 PlayedRank::PlayedRank(int rank, int ranks, bool has_profiler)
     : ranks_(static_cast<std::size_t>(ranks)),
-      library_(::dlopen(CCLGYM_BINARY_DIR "/libnccl-tuner-cclgym.so", RTLD_NOW | RTLD_LOCAL)) {
+      library_(::dlopen(build_path("libnccl-tuner-cclgym.so"), RTLD_NOW | RTLD_LOCAL)) {
   if (library_ == nullptr) throw std::runtime_error(::dlerror());
   tuner_table_ = static_cast<const cclgym_nccl_tuner_v6*>(::dlsym(library_, "ncclTunerPlugin_v6"));
   profiler_table_ = static_cast<const cclgym_nccl_profiler*>(::dlsym(library_, "ncclProfiler_v6"));

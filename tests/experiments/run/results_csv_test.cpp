@@ -13,6 +13,7 @@
 #include "experiments/report/report_sample.hpp"
 #include "experiments/run/results.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym {
@@ -332,7 +333,7 @@ TEST_CASE("a measured file may begin with a byte order mark", "[experiments][res
 
 TEST_CASE("the Azure NDv4 measurements", "[experiments][results-csv]") {
   const std::vector<MeasuredRow> rows =
-      read_measured(std::string(CCLGYM_SOURCE_DIR) + "/experiments/measured/azure-ndv4.csv");
+      read_measured(source_path("experiments/measured/azure-ndv4.csv"));
   REQUIRE(rows.size() == 57);  // 3 configurations, 128 B .. 32 MiB
   for (const MeasuredRow& row : rows) {
     CHECK(row.fabric == "ndv4");
