@@ -19,7 +19,7 @@ void read(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(certificate) {
   using namespace cclgym;
   std::string text(fuzz::text_of(data, size));
   read(text);

@@ -17,7 +17,7 @@ void read(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(checkpoint) {
   using namespace cclgym;
   std::string bytes(fuzz::text_of(data, size));
   read(bytes);

@@ -10,6 +10,7 @@
 #include "collectives/verifier/interpreter.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
+#include "fuzz_support.hpp"
 
 namespace {
 
@@ -39,7 +40,7 @@ std::int64_t chunks(const ThreadBlockProgram& program) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(msccl_xml) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   guarded([&] {
     const XmlProgram read = parse_msccl_xml(text, "fuzz.xml");

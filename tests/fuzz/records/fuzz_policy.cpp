@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "deploy/runtime/policy_file.hpp"
 #include "deploy/runtime/policy_runtime.h"
+#include "fuzz_support.hpp"
 
 namespace {
 
@@ -77,7 +78,7 @@ void run(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(policy) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   if (read(bytes)) run(bytes);
   if (size < 32) return 0;
