@@ -10,7 +10,7 @@
 namespace {
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(source_path(path));
+  std::ifstream file(cclgym::test::source_path(path));
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

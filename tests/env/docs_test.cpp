@@ -12,7 +12,7 @@ namespace cclgym {
 namespace {
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(source_path(path));
+  std::ifstream file(test::source_path(path));
   REQUIRE(file.good());
   std::ostringstream text;
   text << file.rdbuf();

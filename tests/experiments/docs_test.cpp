@@ -17,7 +17,7 @@
 namespace cclgym {
 namespace {
 
-const std::string kPage = source_path("docs/experiments.md");
+const std::string kPage = test::source_path("docs/experiments.md");
 
 TEST_CASE("docs/experiments.md has the tables of the option records", "[experiments][docs]") {
   test::DocPage page("experiments.md");
@@ -45,8 +45,9 @@ TEST_CASE("the dispatch table in docs/experiments.md is valid", "[experiments][d
 
 TEST_CASE("docs/library.md shows docs/examples/own_collective.cpp unchanged",
           "[experiments][docs]") {
-  const std::string page = test::read_file(source_path("docs/library.md"));
-  const std::string program = test::read_file(source_path("docs/examples/own_collective.cpp"));
+  const std::string page = test::read_file(test::source_path("docs/library.md"));
+  const std::string program =
+      test::read_file(test::source_path("docs/examples/own_collective.cpp"));
   REQUIRE(program.find("int main()") != std::string::npos);
   CHECK(page.find("\n```cpp\n" + program + "```\n") != std::string::npos);
 }

@@ -14,7 +14,7 @@ namespace {
 
 // The expected text of a file in golden/.
 std::string golden(const std::string& name) {
-  std::ifstream file(source_path("tests/topology_models/golden/") + name);
+  std::ifstream file(test::source_path("tests/topology_models/golden/") + name);
   REQUIRE(file.good());
   std::ostringstream text;
   text << file.rdbuf();

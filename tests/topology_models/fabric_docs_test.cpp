@@ -61,7 +61,8 @@ TEST_CASE("docs/fabrics.md holds the tables of all fabrics and keys, as the reco
 }
 
 TEST_CASE("the example in docs/fabrics.md is the shipped file", "[topology_models][fabric-docs]") {
-  const std::string example = test::read_file(source_path("experiments/fabrics/two-islands.yaml"));
+  const std::string example =
+      test::read_file(test::source_path("experiments/fabrics/two-islands.yaml"));
   REQUIRE_FALSE(example.empty());
   CHECK(test::DocPage("fabrics.md").text().find("```yaml\n" + example + "```\n") !=
         std::string::npos);

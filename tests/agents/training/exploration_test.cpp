@@ -137,7 +137,7 @@ TEST_CASE("Equal weights are one weight, and gradients add up over weights",
 }
 
 TEST_CASE("The papers' regimes in docs/agents.md are rules", "[agents][exploration]") {
-  std::ifstream file(source_path("docs/agents.md"));
+  std::ifstream file(test::source_path("docs/agents.md"));
   std::ostringstream text;
   text << file.rdbuf();
   const std::string page = text.str();

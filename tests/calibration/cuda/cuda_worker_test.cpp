@@ -35,7 +35,9 @@ Ended run(const std::string& command) {
   return ended;
 }
 
-Ended run_worker(const std::string& arguments) { return run(build_path("cclgym-") + arguments); }
+Ended run_worker(const std::string& arguments) {
+  return run(test::build_path("cclgym-") + arguments);
+}
 
 }  // namespace
 
@@ -75,10 +77,10 @@ TEST_CASE("without a visible GPU, a worker refuses in one line of JSON and ends 
 
 TEST_CASE("workers on several processes refuse together, in one line",
           "[calibration][cuda-worker]") {
-  SKIP_UNLESS(std::filesystem::exists(build_path("libcclgym-ranks.so")), test::kNeedsMpi);
+  SKIP_UNLESS(std::filesystem::exists(test::build_path("libcclgym-ranks.so")), test::kNeedsMpi);
   const std::string start = "mpirun --allow-run-as-root --oversubscribe -n 3 ";
   ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
-  const Ended ended = run(start + build_path("cclgym-nccl-worker"));
+  const Ended ended = run(start + test::build_path("cclgym-nccl-worker"));
   ::unsetenv("CUDA_VISIBLE_DEVICES");
   INFO(ended.out);
   CHECK(ended.code == 2);

@@ -35,7 +35,7 @@ double time_of(const MeasuredCell& cell, const std::string& set) {
 }  // namespace
 
 TEST_CASE("the sets of Polaris predict its test system", "[calibration][sirius]") {
-  const std::string path = source_path("experiments/measured/alcf-sirius.csv");
+  const std::string path = test::source_path("experiments/measured/alcf-sirius.csv");
   const MeasuredCells cells = make_cells(read_measured_file(path), {}, path);
   REQUIRE(cells.refused.empty());
   CHECK(cells.rows == 474);

@@ -47,7 +47,7 @@ int integer(std::string_view text) { return std::atoi(std::string(text).c_str())
 
 TEST_CASE("picks of symmetric kernels equal those of NCCL's own code", "[cost_models][symmetric]") {
   const std::string text =
-      read_text_file(source_path("tests/cost_models/data/nccl_symmetric.csv"), 1 << 20);
+      read_text_file(test::source_path("tests/cost_models/data/nccl_symmetric.csv"), 1 << 20);
   std::map<std::string, int> picks;
   std::set<std::string> releases;
   double worst = 0;

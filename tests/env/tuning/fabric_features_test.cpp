@@ -10,7 +10,7 @@ namespace cclgym {
 namespace {
 
 FabricFeatures hockney(const std::string& yaml) {
-  const auto fabric = make_fabric(read_fabric_spec(parse_yaml(yaml, source_path("t.yaml"))));
+  const auto fabric = make_fabric(read_fabric_spec(parse_yaml(yaml, test::source_path("t.yaml"))));
   return fabric_features(*fabric, cost_model_for("hockney", *fabric));
 }
 
