@@ -11,7 +11,7 @@ namespace cclgym::synthesis {
 namespace {
 
 constexpr int kMaxRanksOfExchange = 64;
-constexpr double kMaxShareTime_s = 3;  // of the search for shares of roots: most need 0.1 s
+constexpr double kMaxShareTime_s = 3;  // limit of the search for shares: most need 0.1 s
 
 void set_bounds(SynthesisWork& work, const CutBound& copies, const CutBound& reductions) {
   work.copy_bound = copies.value;

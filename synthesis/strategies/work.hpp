@@ -22,7 +22,7 @@ struct SynthesisWork {
   const Fabric& fabric;
   CollectiveKind collective;
   const SynthesisOptions& options;
-  Deadline deadline;  ///< of all searches
+  Deadline deadline;  ///< limit of all searches
   FlowGraph graph;
   /// Rounds of a link unit of the graph, per chunk of make_demand; 0 if no bound is known.
   Rational copy_bound{0};
