@@ -165,7 +165,7 @@ TEST_CASE("a program written as an outline equals the compiler's result",
       }
     }
   }
-  CHECK(compared > (test::thorough() ? 1000 : 250));
+  CHECK(compared > (test::thorough() ? 600 : 250));
 }
 
 TEST_CASE("hierarchical outlines for many node shapes", "[collectives][outline]") {
