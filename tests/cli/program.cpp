@@ -1,5 +1,6 @@
 #include "cli/program.hpp"
 
+#include <csignal>
 #include <fcntl.h>
 #include <stdexcept>
 #include <sys/wait.h>
@@ -8,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/places.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/waiting.hpp"
 
 namespace cclgym::test {
 
@@ -99,6 +101,16 @@ pid_t start_program(const std::vector<std::string>& args, const std::string& err
     become_program(args, ".", "/dev/null", err);
   }
   return child;
+}
+
+bool has_ended(pid_t child) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == child;
+}
+
+void wait_for_group(pid_t program) {
+  REQUIRE(comes_true([program] { return ::kill(-program, 0) != 0; }));
 }
 
 }  // namespace cclgym::test

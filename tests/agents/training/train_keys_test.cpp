@@ -317,7 +317,7 @@ TEST_CASE("Every key of a training file changes the results of the training",
   const bool again = outcome("# again\n" + training_file(usual())) == plain;
   CHECK(again);
   std::map<std::string, std::string> outcomes{
-      {training_file(usual()), plain}};  // of probes' first runs
+      {training_file(usual()), plain}};  // first runs of probes
   for (const Probe& probe : probes(folder.path())) {
     INFO(probe.path << ": " << probe.other);
     Keys one = usual();

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostBytes = 1 << 20;
 
 TEST_CASE("the example of docs/deploy.md is docs_example.c", "[deploy][docs-example]") {
-  const std::string root = source_folder();
+  const std::string root = test::source_folder();
   const std::string page = read_text_file(root + "/docs/deploy.md", kMostBytes);
   const std::string begin = "<!-- example -->\n```c\n";
   const std::size_t from = page.find(begin);
@@ -23,7 +23,7 @@ TEST_CASE("the example of docs/deploy.md is docs_example.c", "[deploy][docs-exam
 }
 
 TEST_CASE("the example decides", "[deploy][docs-example]") {
-  const std::string folder = build_path("tests/deploy");
+  const std::string folder = test::build_path("tests/deploy");
   const std::string path = folder + "/example.policy";
   const std::string out = folder + "/example.txt";
   write_text_file(path, format_policy(to_policy_file(test::sample_weights(test::small_shape(), 1),
