@@ -1,5 +1,6 @@
 // cclgym calibrate: measures real collectives.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "calibration/backends/gpu_backends.hpp"
 #include "calibration/backends/mpi_backend.hpp"

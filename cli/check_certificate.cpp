@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <variant>
 

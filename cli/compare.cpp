@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "calibration/compare/decisions.hpp"
 #include "calibration/intervals/conformal.hpp"

@@ -1,6 +1,7 @@
 // cclgym compile: writes a shipped algorithm or a program in MSCCL XML as XML of either dialect.
 #include <fmt/core.h>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/output/json_output.hpp"

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "agents/export/deployed_dispatch.hpp"
 #include "agents/export/deployed_machine.hpp"

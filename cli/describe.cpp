@@ -2,6 +2,8 @@
 // model with their sources.
 #include "topology_models/describe/describe.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "cli/descriptions/cost_model_text.hpp"
 #include "cli/descriptions/fabric_json.hpp"
 #include "cli/output/json_output.hpp"

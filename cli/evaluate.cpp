@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "agents/baselines/registry.hpp"

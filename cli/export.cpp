@@ -1,6 +1,7 @@
 // cclgym export: writes a trained agent as a policy file, TorchScript or ONNX, and as a CSV for
 // NCCL's stock tuner.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "agents/export/onnx_model.hpp"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "calibration/fit/coordinates.hpp"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/output/json_output.hpp"

@@ -1,6 +1,7 @@
 // cclgym loop: an agent that learns while an application runs on real hardware.
 #include <filesystem>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "calibration/loop/loop_config.hpp"

@@ -1,4 +1,6 @@
 // cclgym merge: joins the results of shards into those of one run.
+#include <nlohmann/json.hpp>
+
 #include "cli/output/json_output.hpp"
 #include "cli/runs/run_cells.hpp"
 #include "cli/support/command.hpp"

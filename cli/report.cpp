@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/output/dry_run.hpp"

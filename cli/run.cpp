@@ -1,5 +1,7 @@
 // cclgym run: runs a batch experiment. Makes results, table, report and timelines from its YAML
 // file.
+#include <nlohmann/json.hpp>
+
 #include "cli/output/dry_run.hpp"
 #include "cli/output/json_output.hpp"
 #include "cli/runs/run_cells.hpp"

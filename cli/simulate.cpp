@@ -1,6 +1,7 @@
 // cclgym simulate: simulates one call with one configuration.
 #include <algorithm>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/output/json_output.hpp"
 #include "cli/programs/programs_option.hpp"

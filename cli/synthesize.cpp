@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,16 @@ const OptionSpec kTimeLimit{.name = "time-limit",
                             .min = 0.001,
                             .max = 86400,
                             .default_text = "20"};
+// A search takes turns of 500, 1,000, 2,000 … conflicts (solve_steps).
+const OptionSpec kMaxConflicts{.name = "max-conflicts",
+                               .kind = OptionKind::Integer,
+                               .description =
+                                   "max conflicts in a turn of each search for a step schedule, "
+                                   "at which it ends after the same steps on every machine; the "
+                                   "first turn has 500, and 0 is no limit",
+                               .min = 0,
+                               .max = 1'000'000'000,
+                               .default_text = "0"};
 const OptionSpec kRoot{.name = "root",
                        .kind = OptionKind::Integer,
                        .description = "root rank of a rooted collective",
@@ -123,6 +134,7 @@ SynthesisCall read_call(const Arguments& arguments) {
                   .throughput = both || arguments.has("throughput"),
                   .time_limit_s = read_real(arguments.text_or_default(kTimeLimit), kTimeLimit,
                                             argument_location(kTimeLimit.name)),
+                  .max_conflicts = arguments.integer(kMaxConflicts),
                   .certificates = true,
                   .fuse = !call.model.hockney};
   if (arguments.has("root") && !is_rooted(call.collective)) {
@@ -238,6 +250,7 @@ int run_synthesis(const std::vector<std::string>& args, TaskPlace* place) {
       .option("cost-model", "M", "cost model of the simulation [default: auto]")
       .option("dialect", "D", "dialect of the XML: microsoft or azure [default: microsoft]")
       .option(kTimeLimit, "S")
+      .option(kMaxConflicts, "N")
       .option(jobs_option(), "N")
       .option(peer_timeout_option(), "TIME")
       .flag("no-sweep", "write programs without simulating them, and no dispatch table")

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 

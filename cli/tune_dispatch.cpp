@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/output/dry_run.hpp"
 #include "cli/output/json_output.hpp"

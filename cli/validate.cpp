@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/output/json_output.hpp"
 #include "cli/runs/sweep_options.hpp"

@@ -2,6 +2,7 @@
 #include "collectives/verifier/verify.hpp"
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>

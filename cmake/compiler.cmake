@@ -20,6 +20,8 @@ target_compile_options(cclgym_flags INTERFACE
   # GCC 13 and 14 wrongly report dangling references for an element of a temporary std::span and for
   # the result of a look-up by a temporary string_view.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>
+  # GCC collects garbage from half a gigabyte on, not from an eighth: 5 to 10 % less time for large sources.
+  "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=524288>"
   # The same bits in every build type: no contraction to fused multiply-add, no fast-math.
   -ffp-contract=off)
 if(CCLGYM_SANITIZE)

@@ -3,12 +3,14 @@
 # files at run time.
 function(cclgym_embed target name file)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/embedded_${name}.cpp)
+  # Relative, so that a compiler cache serves every checkout.
+  file(RELATIVE_PATH origin ${PROJECT_SOURCE_DIR} ${file})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} content HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${content}")
   string(REGEX REPLACE "(................................................................................)" "\\1\n" bytes "${bytes}")
   file(CONFIGURE OUTPUT ${generated} CONTENT
-"// Generated from @file@.
+"// Generated from @origin@.
 #include <string_view>
 namespace cclgym::embedded {
 namespace {

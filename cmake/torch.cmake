@@ -1,5 +1,5 @@
-# LibTorch, for training agents (agents/*/*_torch.cpp): on if LibTorch and OpenBLAS are found. Target
-# cclgym_torch has both. They are found by path, because find_package(Torch) prints messages and looks for
+# LibTorch, for training agents (agents/*/*_torch.cpp): on if LibTorch and OpenBLAS are found, off under sanitizers, with
+# which it is not compiled. Target cclgym_torch has both. They are found by path, because find_package(Torch) prints messages and looks for
 # CUDA, protobuf and other packages that are not used here.
 find_path(CCLGYM_TORCH_INCLUDE torch/csrc/autograd/grad_mode.h)
 find_path(CCLGYM_TORCH_API_INCLUDE torch/torch.h PATH_SUFFIXES torch/csrc/api/include)
@@ -10,7 +10,7 @@ find_library(CCLGYM_TORCH_C10 c10)
 find_library(CCLGYM_OPENBLAS openblas)
 set(torch_found OFF)
 if(CCLGYM_TORCH_INCLUDE AND CCLGYM_TORCH_API_INCLUDE AND CCLGYM_TORCH_CPU AND CCLGYM_TORCH_C10
-    AND CCLGYM_OPENBLAS)
+    AND CCLGYM_OPENBLAS AND NOT CCLGYM_SANITIZE)
   set(torch_found ON)
 endif()
 cclgym_found_option(CCLGYM_TORCH "Build what trains agents" ${torch_found})

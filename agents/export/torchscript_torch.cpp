@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
-#include <torch/script.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/import.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include "agents/export/torchscript.hpp"
 #include "core/error.hpp"

@@ -3,7 +3,9 @@
 #include <exception>
 #include <fmt/core.h>
 #include <thread>
-#include <torch/torch.h>
+#include <torch/autograd.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 #include <torch/version.h>
 
 #include "agents/network/policy_gradient.hpp"

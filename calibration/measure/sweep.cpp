@@ -257,7 +257,7 @@ Quartiles quartiles_of(std::vector<double> values) {
 }
 
 SweepProgress planned_sweep(const MeasurementBackend& backend, const SweepOptions& options) {
-  const WorkerProcess worker(backend.command, "", options.start_s);
+  const WorkerProcess worker(backend.command, "", options.start_s, options.clock);
   const SweepPlan plan = plan_of(backend, worker);
   SweepProgress progress{.total = plan.cells.size()};
   std::error_code error;
@@ -277,7 +277,8 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
   // Two sweeps at once would disturb each other, even while a worker starts.
   const NewFile made(options.path);
   LockedFile locked(options.path);
-  auto worker = std::make_unique<WorkerProcess>(backend.command, log, options.start_s);
+  auto worker =
+      std::make_unique<WorkerProcess>(backend.command, log, options.start_s, options.clock);
   const std::string environment = joined(worker->environment());
   const SweepPlan plan = plan_of(backend, *worker);
   SweepFile file(locked, plan, options);
@@ -295,7 +296,8 @@ SweepResult sweep(const MeasurementBackend& backend, const SweepOptions& options
     if (file.has(key_of(cell))) continue;
     if (!worker || !worker->running()) {
       worker.reset();
-      worker = std::make_unique<WorkerProcess>(backend.command, log, options.start_s);
+      worker =
+          std::make_unique<WorkerProcess>(backend.command, log, options.start_s, options.clock);
     }
     MeasureRequest request{options.warmup, options.repeats, options.most_s, {}};
     for (std::size_t i = 0; i < plan.columns.size(); ++i) request.cell[plan.columns[i]] = cell[i];

@@ -37,9 +37,10 @@ struct SweepOptions {
   std::uint64_t seed = 1;  ///< seed of the order
   int warmup = 20;
   int repeats = 50;
-  double most_s = 0;      ///< limit of one cell's repeats, s; 0: no limit
-  double timeout_s = 60;  ///< limit of a cell, s; a cell that exceeds it is hung
-  double start_s = 60;    ///< limit of a worker's start, s
+  double most_s = 0;           ///< limit of one cell's repeats, s; 0: no limit
+  double timeout_s = 60;       ///< limit of a cell, s; a cell that exceeds it is hung
+  double start_s = 60;         ///< limit of a worker's start, s
+  Clock clock = steady_now_s;  ///< clock of these two limits
 };
 
 /// Progress of a sweep, or what a sweep would find.

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include "core/error.hpp"
-#include "core/progress.hpp"
 
 namespace cclgym {
 
@@ -112,8 +112,9 @@ std::string to_string(MeasureStatus status) {
   return kNames[static_cast<int>(status)];
 }
 
-WorkerProcess::WorkerProcess(const WorkerCommand& command, const std::string& log,
-                             double timeout_s) {
+WorkerProcess::WorkerProcess(const WorkerCommand& command, const std::string& log, double timeout_s,
+                             Clock clock)
+    : clock_(std::move(clock)) {
   start(command, log);
   try {
     read_hello(command.arguments.front(), timeout_s);
@@ -150,14 +151,14 @@ void WorkerProcess::start(const WorkerCommand& command, const std::string& log) 
 }
 
 void WorkerProcess::read_hello(const std::string& program, double timeout_s) {
-  const double until_s = steady_now_s() + timeout_s;
+  const double until_s = clock_() + timeout_s;
   std::string line;
   Heard heard = next_line(until_s, line);
   json message = parsed(line);
   while (heard == Heard::Line && (message.is_null() || !message.contains("worker"))) {
     keep(line);
     // The deadline also holds for a worker that prints without end.
-    heard = steady_now_s() < until_s ? next_line(until_s, line) : Heard::Nothing;
+    heard = clock_() < until_s ? next_line(until_s, line) : Heard::Nothing;
     message = parsed(line);
   }
   if (heard != Heard::Line) {
@@ -190,7 +191,7 @@ WorkerProcess::Heard WorkerProcess::next_line(double until_s, std::string& line)
       unread_.erase(0, end + 1);
       return Heard::Line;
     }
-    const double left_s = until_s - steady_now_s();
+    const double left_s = until_s - clock_();
     if (left_s <= 0) return Heard::Nothing;
     pollfd wait{from_, POLLIN, 0};
     const int ready = ::poll(&wait, 1, static_cast<int>(std::ceil(std::min(left_s, 1e6) * 1e3)));
@@ -215,7 +216,7 @@ MeasureAnswer WorkerProcess::measure(const MeasureRequest& request, double timeo
                                 {"cell", request.cell}}
                                .dump() +
                            "\n";
-  const double until_s = steady_now_s() + timeout_s;
+  const double until_s = clock_() + timeout_s;
   last_lines_.clear();
   if (send(text)) {
     std::string line;
@@ -254,7 +255,7 @@ std::string WorkerProcess::converse(const std::string& key, const std::string& b
   std::string line;
   bool sent = running() && send(json{{"id", id}, {key, json::parse(body)}}.dump() + "\n");
   while (sent) {
-    const Heard what = next_line(steady_now_s() + timeout_s, line);
+    const Heard what = next_line(clock_() + timeout_s, line);
     if (what != Heard::Line) {
       sent = what == Heard::Nothing;
       break;

@@ -24,6 +24,8 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "core/progress.hpp"
+
 namespace cclgym {
 
 using TextMap = std::map<std::string, std::string>;
@@ -64,8 +66,9 @@ class WorkerProcess {
  public:
   /// Starts the worker and waits for its first line. Its standard error, and lines that are not
   /// messages, go to `log` ("": nowhere). Throws UserError, with the last lines of its output, if
-  /// it does not start within `timeout_s` or writes something else.
-  WorkerProcess(const WorkerCommand& command, const std::string& log, double timeout_s);
+  /// it does not start within `timeout_s` or writes something else. Limits are times on `clock`.
+  WorkerProcess(const WorkerCommand& command, const std::string& log, double timeout_s,
+                Clock clock = steady_now_s);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -95,6 +98,7 @@ class WorkerProcess {
   void keep(const std::string& line);
   void stop();
 
+  Clock clock_;
   pid_t process_ = -1;
   int to_ = -1;
   int from_ = -1;

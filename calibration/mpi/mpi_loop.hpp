@@ -3,7 +3,7 @@
 #pragma once
 
 #include <mpi.h>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "calibration/mpi/mpi_algorithms.hpp"
 #include "calibration/mpi/start_clock.hpp"

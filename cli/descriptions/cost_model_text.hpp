@@ -1,7 +1,7 @@
 // A parameter set as text and as JSON, for `cclgym describe cost-model NAME`.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "cost_models/parameters/parameter_set.hpp"

@@ -1,5 +1,6 @@
 #include "cli/descriptions/fabric_json.hpp"
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 

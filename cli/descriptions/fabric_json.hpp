@@ -1,7 +1,7 @@
 // A fabric as JSON, for `cclgym describe fabric NAME --json`.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "topology_models/fabric.hpp"

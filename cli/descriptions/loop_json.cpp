@@ -1,5 +1,7 @@
 #include "cli/descriptions/loop_json.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace cclgym {
 
 namespace {

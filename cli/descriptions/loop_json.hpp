@@ -1,7 +1,7 @@
 // Plans and results of cclgym loop as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "calibration/loop/loop_plan.hpp"
 #include "calibration/loop/loop_results.hpp"

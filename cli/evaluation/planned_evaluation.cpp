@@ -1,6 +1,7 @@
 #include "cli/evaluation/planned_evaluation.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cli/output/dry_run.hpp"
 #include "cli/output/json_output.hpp"

@@ -1,7 +1,7 @@
 // Option --json: results as JSON on standard output instead of text, for programs that read them.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

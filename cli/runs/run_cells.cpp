@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/output/json_output.hpp"
 #include "cli/support/interrupt.hpp"

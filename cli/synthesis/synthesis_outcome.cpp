@@ -1,5 +1,7 @@
 #include "cli/synthesis/synthesis_outcome.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "cli/support/print.hpp"
 #include "cli/synthesis/synthesis_text.hpp"
 #include "core/counted.hpp"

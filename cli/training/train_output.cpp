@@ -1,6 +1,7 @@
 #include "cli/training/train_output.hpp"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "agents/training/checkpoint.hpp"
 #include "cli/output/json_output.hpp"

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "agents/evaluation/evaluation.hpp"

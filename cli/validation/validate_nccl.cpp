@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "agents/export/deployed_machine.hpp"

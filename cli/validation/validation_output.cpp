@@ -1,6 +1,7 @@
 #include "cli/validation/validation_output.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cli/output/json_output.hpp"
 #include "cli/support/print.hpp"

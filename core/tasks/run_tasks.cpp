@@ -188,7 +188,8 @@ void run_tasks(const TaskSet& set, const TaskOptions& options, const TakeResults
   LocalPeers peers(set.make_task,
                    {.simulators = jobs,
                     .task_timeout_s = options.task_timeout_s,
-                    .stop_timeout_s = options.peer_timeout_s},
+                    .stop_timeout_s = options.peer_timeout_s,
+                    .now_ns = options.now_ns},
                    set.common);
   run_tasks_on(peers, set, options, take);
 }

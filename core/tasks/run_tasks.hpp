@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/tasks/peers.hpp"
+#include "core/tasks/simulator.hpp"
 #include "core/tasks/task.hpp"
 
 namespace cclgym {
@@ -24,6 +26,8 @@ struct TaskOptions {
   std::string option_of_timeout{};  ///< name of the option with the limit, for messages
   /// Called with a sentence about each fault that the tasks survive. May be empty.
   std::function<void(const std::string& sentence)> notice{};
+  /// Clock of task_timeout_s for workers of this process: TaskHost::Setup::now_ns.
+  std::function<std::int64_t()> now_ns = monotonic_ns;
 };
 
 /// A place for tasks other than worker processes that this process forks: the ranks of an MPI run

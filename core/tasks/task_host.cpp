@@ -208,7 +208,7 @@ bool TaskHost::took_too_long(const Simulator& simulator) const {
   // Without a task in progress, the simulator has been stopped between two tasks.
   const bool in_task = simulator.state->task.load() != 0;
   const std::int64_t start_ns = in_task ? simulator.state->since_ns.load() : simulator.given_ns;
-  return static_cast<double>(monotonic_ns() - start_ns) > setup_.task_timeout_s * 1e9;
+  return static_cast<double>(setup_.now_ns() - start_ns) > setup_.task_timeout_s * 1e9;
 }
 
 // Ends a simulator that died or takes too long, forks another one, and settles its tasks.

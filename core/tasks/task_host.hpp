@@ -32,6 +32,8 @@ class TaskHost {
     double stop_timeout_s = 60;
     /// Cores of each simulator; empty: those of this process.
     std::vector<cpu_set_t> cores{};
+    /// Clock by which tasks take too long. Their starts are on monotonic_ns().
+    std::function<std::int64_t()> now_ns = monotonic_ns;
   };
 
   TaskHost(const std::function<Task()>& make_task, const Setup& setup);

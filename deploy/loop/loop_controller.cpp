@@ -85,6 +85,7 @@ void LoopController::step() {
   for (const JoinedCall& one : leader_.take()) {
     const std::uint64_t before = learner_.alarms();
     (void)learner_.observe(one.call);
+    ++learned_;
     if (learner_.alarms() != before) alarms_.push_back(one.number);
   }
   leader_.offer(learner_.table());

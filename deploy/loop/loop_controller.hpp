@@ -64,6 +64,8 @@ class LoopController {
   void step();
 
   [[nodiscard]] const TableLearner& learner() const { return learner_; }
+  /// Number of calls from which the learner has learned.
+  [[nodiscard]] std::uint64_t learned() const { return learned_; }
   /// Calls at which an alarm was raised, by their number.
   [[nodiscard]] const std::vector<std::uint64_t>& alarms() const { return alarms_; }
   [[nodiscard]] std::uint64_t proposals() const { return leader_.proposals(); }
@@ -71,6 +73,7 @@ class LoopController {
  private:
   TableLearner learner_;
   LoopLeader leader_;
+  std::uint64_t learned_ = 0;
   std::vector<std::uint64_t> alarms_;
 };
 

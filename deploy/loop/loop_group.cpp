@@ -28,10 +28,6 @@ constexpr int kMostUnanswered = 3;
 constexpr std::size_t kReportsPerFrame = 256;
 constexpr std::size_t kMostArrived = std::size_t{1} << 20;
 
-double seconds_since(RankLinks::Clock::time_point start) {
-  return duration<double>(RankLinks::Clock::now() - start).count();
-}
-
 RankLinks::Clock::time_point later(double seconds) {
   return RankLinks::Clock::now() +
          std::chrono::duration_cast<RankLinks::Clock::duration>(duration<double>(seconds));
@@ -109,7 +105,7 @@ std::optional<std::uint32_t> LoopGroup::begin_call(std::uint64_t key) {
 }
 
 std::optional<std::uint32_t> LoopGroup::wait_for_verdict() {
-  const auto start = Clock::now();
+  const double start_s = now_s();
   std::unique_lock lock(mutex_);
   const std::uint32_t before = status_.table;
   bool waited = false;
@@ -117,7 +113,7 @@ std::optional<std::uint32_t> LoopGroup::wait_for_verdict() {
   double pause_s = options_.overdue_s;
   std::uint32_t ballot = member_.ballot();
   while (!member_.advance()) {
-    const double waited_s = seconds_since(start);
+    const double waited_s = now_s() - start_s;
     if (member_.lost() || waited_s > options_.most_wait_s) {
       member_.give_up();
       stay("no verdict on a change of tables arrived in time");
@@ -149,7 +145,7 @@ std::optional<std::uint32_t> LoopGroup::wait_for_verdict() {
   }
   if (waited) {
     ++status_.waits;
-    status_.longest_wait_s = std::max(status_.longest_wait_s, seconds_since(start));
+    status_.longest_wait_s = std::max(status_.longest_wait_s, now_s() - start_s);
   }
   return table;
 }
@@ -190,7 +186,7 @@ std::optional<std::uint32_t> LoopGroup::propose(std::string table, std::uint64_t
   proposing_ = true;  // lead() notices the verdict
   answered_.assign(static_cast<std::size_t>(ranks_), false);
   answered_[0] = true;
-  proposed_at_ = Clock::now();
+  proposed_s_ = now_s();
   remind_pause_s_ = kRemind_s;
   remind_at_ = later(remind_pause_s_);
   wake();
@@ -199,7 +195,7 @@ std::optional<std::uint32_t> LoopGroup::propose(std::string table, std::uint64_t
 
 std::uint64_t LoopGroup::calls_until_promised() const {
   const double per_second =
-      static_cast<double>(member_.calls()) / std::max(seconds_since(started_at_), 1e-3);
+      static_cast<double>(member_.calls()) / std::max(now_s() - started_s_, 1e-3);
   return std::max(kLeastAhead, static_cast<std::uint64_t>(per_second * kPromise_s));
 }
 
@@ -225,6 +221,7 @@ LoopStatus LoopGroup::status() const {
   const std::lock_guard lock(mutex_);
   LoopStatus status = status_;
   status.calls = member_.calls();
+  status.answered = static_cast<std::size_t>(std::ranges::count(answered_, true));
   return status;
 }
 
@@ -232,6 +229,11 @@ LoopStatus LoopGroup::status() const {
 void LoopGroup::stay(const std::string& reason) {
   if (status_.off.empty()) status_.off = reason;
   deferred_.clear();
+}
+
+double LoopGroup::now_s() const {
+  return options_.clock ? options_.clock()
+                        : duration<double>(Clock::now().time_since_epoch()).count();
 }
 
 // One call may be under way: it may be added to the history, but is not counted yet.
@@ -373,7 +375,7 @@ void LoopGroup::lead() {
   remind_at_ = later(remind_pause_s_ * random_.uniform(1, kPauseGrowth));
   remind_pause_s_ *= kPauseGrowth;
   std::vector<AgreementMessage> messages;
-  if (seconds_since(proposed_at_) > options_.drop_s || !status_.off.empty()) {
+  if (now_s() - proposed_s_ > options_.drop_s || !status_.off.empty()) {
     member_.drop(messages);
   } else {
     for (std::int32_t rank = 1; rank < ranks_; ++rank) {
@@ -395,7 +397,7 @@ void LoopGroup::notice_verdict() {
   ++status_.dropped;
   const auto silent = std::ranges::find(answered_, false);
   // A refusal may have ended the proposal before others could answer.
-  if (silent == answered_.end() || seconds_since(proposed_at_) < options_.overdue_s) return;
+  if (silent == answered_.end() || now_s() - proposed_s_ < options_.overdue_s) return;
   if (++unanswered_ < kMostUnanswered) return;
   stay("rank " + std::to_string(silent - answered_.begin()) + " does not answer");
 }

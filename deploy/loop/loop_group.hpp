@@ -41,6 +41,9 @@ struct LoopOptions {
   double most_wait_s = 10;  ///< a call that waits longer for a verdict is not made
   double overdue_s = 0.05;  ///< after this wait, a rank asks for the verdict itself
   double drop_s = 0.5;      ///< the leader drops a proposal that is not answered
+  /// Clock of these limits, s; several threads read it. Empty: the system's. Messages and their
+  /// repetition always follow the system's.
+  std::function<double()> clock{};
 };
 
 /// The ranks of a group, by rank, and the socket at which this rank's address listens.
@@ -62,6 +65,7 @@ struct LoopStatus {
   std::uint64_t changes = 0;    ///< changes of tables that this rank has carried out
   std::uint32_t committed = 0;  ///< leader: newest table that is known to be decided
   std::uint64_t dropped = 0;    ///< leader: proposals that were aborted
+  std::size_t answered = 0;     ///< leader: ranks that have answered the newest proposal
   std::uint64_t waits = 0;      ///< calls that waited for a verdict
   double longest_wait_s = 0;
   std::string off{};  ///< reason why tables do not change any more; empty: they do
@@ -132,6 +136,7 @@ class LoopGroup {
   void queue_all(std::vector<AgreementMessage>& messages, RankLinks::Way way);
   void stay(const std::string& reason);
   [[nodiscard]] CallMark mark() const;
+  [[nodiscard]] double now_s() const;
   [[nodiscard]] std::string table_payload(std::uint32_t number) const;
 
   std::int32_t rank_;
@@ -149,8 +154,8 @@ class LoopGroup {
   LoopStatus status_{};
   Random random_;
   bool proposing_ = false;  ///< leader: a proposal has no verdict yet
-  Clock::time_point started_at_ = Clock::now();
-  Clock::time_point proposed_at_{};
+  double started_s_ = now_s();
+  double proposed_s_ = 0;
   Clock::time_point remind_at_{};
   double remind_pause_s_ = 0;     ///< grows: a new ballot overtakes the one before
   std::vector<bool> answered_{};  ///< leader: ranks that hold or refuse the proposal

@@ -183,6 +183,7 @@ RendezvousServer::~RendezvousServer() {
   thread_.join();
 }
 
+std::uint64_t RendezvousServer::questions() const { return book_->questions; }
 std::uint64_t RendezvousServer::strangers() const { return book_->strangers; }
 
 void RendezvousServer::run() {

@@ -39,7 +39,8 @@ class RendezvousServer {
   RendezvousServer(const RendezvousServer&) = delete;
   RendezvousServer& operator=(const RendezvousServer&) = delete;
 
-  /// Number of questions that were not of a rank.
+  /// Number of ranks' questions, and number of questions that were not of a rank.
+  [[nodiscard]] std::uint64_t questions() const;
   [[nodiscard]] std::uint64_t strangers() const;
 
   // Limits. A question beyond them is not answered, or the oldest group is forgotten.
@@ -54,7 +55,7 @@ class RendezvousServer {
   OwnedDescriptor listener_;
   OwnedDescriptor wake_;
   std::atomic<bool> ending_ = false;
-  std::unique_ptr<RendezvousBook> book_;  ///< used by the thread, except its number of strangers
+  std::unique_ptr<RendezvousBook> book_;  ///< used by the thread, except its two numbers
   std::thread thread_;
 };
 

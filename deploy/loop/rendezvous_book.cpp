@@ -52,6 +52,7 @@ std::string RendezvousBook::answer(std::string_view question_bytes, Clock::time_
     ++strangers;
     return {};
   }
+  ++questions;
   const RendezvousPlace place{
       .node = question->node, .address = question->address, .port = question->port};
   auto found = groups_.find(question->group);

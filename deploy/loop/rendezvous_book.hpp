@@ -53,6 +53,7 @@ class RendezvousBook {
   void forget_old(Clock::time_point now);
   [[nodiscard]] std::size_t groups() const { return groups_.size(); }
 
+  std::atomic<std::uint64_t> questions = 0;  ///< number of ranks' questions
   std::atomic<std::uint64_t> strangers = 0;  ///< number of questions that were none
 
  private:

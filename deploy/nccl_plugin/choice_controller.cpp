@@ -77,6 +77,7 @@ void ChoiceController::add(const AskedClass& asked) {
 void ChoiceController::step() {
   std::vector<CallReport> reports;
   group_.take_reports(reports);
+  taken_ += reports.size();
   for (const CallReport& report : reports) join(report);
   for (std::size_t collective = 0; collective < joined_.size(); ++collective) {
     auto& joined = joined_[collective];
@@ -169,7 +170,10 @@ std::vector<LoopChoice> ChoiceController::choices() const {
 void ChoiceController::propose() {
   if (!group_.settled()) return;
   const LoopStatus status = group_.status();
-  if (!status.off.empty()) return;
+  if (!status.off.empty()) {
+    changed_ = false;  // for good
+    return;
+  }
   std::string text = loop_table_text(choices());
   const auto in_force = proposed_.find(status.committed);
   if (in_force != proposed_.end() && in_force->second == text) {

@@ -63,7 +63,11 @@ class ChoiceController {
   void step();
 
   [[nodiscard]] const TableLearner& learner() const { return learner_; }
+  /// Number of reports taken, and number of calls that all ranks have reported.
+  [[nodiscard]] std::uint64_t taken() const { return taken_; }
   [[nodiscard]] std::uint64_t learned() const { return learned_; }
+  /// True while the ranks have not decided on the learner's last change.
+  [[nodiscard]] bool pending() const { return changed_; }
   /// Choices of the learner that differ from those without the loop.
   [[nodiscard]] std::vector<LoopChoice> choices() const;
 
@@ -94,6 +98,7 @@ class ChoiceController {
   /// Times of the slowest rank in the last calls by a tree, by class and configuration.
   std::map<std::pair<std::uint16_t, std::uint8_t>, std::deque<double>> trees_{};
   int missed_ = 0;  ///< collectives in a row that some rank did not report
+  std::uint64_t taken_ = 0;
   std::uint64_t learned_ = 0;
   std::map<std::uint32_t, std::string> proposed_;  ///< tables since the one in force
   bool changed_ = false;  ///< the learner's table may differ from the one in force

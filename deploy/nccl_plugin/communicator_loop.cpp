@@ -114,6 +114,18 @@ bool CommunicatorLoop::add_profiler(const TimedCommunicator& own, const PluginLo
   return true;
 }
 
+void CommunicatorLoop::set_limits(const LoopOptions& limits, double most_meeting_s) {
+  const std::lock_guard lock(mutex_);
+  limits_ = limits;
+  meeting_.most_wait_s = most_meeting_s;
+}
+
+std::optional<LoopStatus> CommunicatorLoop::status() const {
+  const LoopGroup* group = started_.load(std::memory_order_acquire);
+  if (group == nullptr) return std::nullopt;
+  return group->status();
+}
+
 // Another rank of the communicator in this process: NCCL does not tell whose tuner is whose.
 bool CommunicatorLoop::refuse_second() noexcept {
   off_ = true;
@@ -136,7 +148,8 @@ void CommunicatorLoop::start() {
     received_bytes_ = counters_->read().received_bytes;
     group_ = std::make_unique<LoopGroup>(
         own_->rank, own_->ranks,
-        [this](const std::atomic<bool>& ending) { return find_members(ending); }, std::string());
+        [this](const std::atomic<bool>& ending) { return find_members(ending); }, std::string(),
+        limits_);
     if (own_->rank == 0) {
       asked_ = std::make_unique<BoundedQueue<AskedClass, 64>>();
       controller_ = std::make_unique<ChoiceController>(*group_, own_->ranks);
@@ -264,6 +277,7 @@ void CommunicatorLoop::take(std::span<const KernelTimes::Row> rows) noexcept {
       AskedClass asked;
       while (asked_->pop(asked)) controller_->add(asked);
       controller_->step();
+      if (!controller_->pending()) taken_ = controller_->taken();
     }
     if (++ticks_ % kTicksPerLook == 0) look_around(*group);
   } catch (const std::exception& error) {

@@ -44,6 +44,14 @@ class CommunicatorLoop {
   bool add_tuner(std::size_t ranks, const PluginLog& log) noexcept;
   bool add_profiler(const TimedCommunicator& own, const PluginLog& log) noexcept;
 
+  /// Other limits than the usual ones, for the loop's start. Call it before add_*().
+  void set_limits(const LoopOptions& limits, double most_meeting_s);
+  /// Leader: number of the ranks' reports that it had taken when the ranks had last decided on all
+  /// changes that follow from them.
+  [[nodiscard]] std::uint64_t taken() const { return taken_; }
+  /// State of the loop; nullopt before its start.
+  [[nodiscard]] std::optional<LoopStatus> status() const;
+
   enum class Answer : std::uint8_t {
     None,   ///< the loop has no choice: policy, CSV or NCCL choose
     Taken,  ///< the choice is in the cost table
@@ -76,10 +84,12 @@ class CommunicatorLoop {
   std::optional<TimedCommunicator> own_{};
   RendezvousPoint point_{};
   RendezvousOptions meeting_{};
+  LoopOptions limits_{};
   std::shared_ptr<RendezvousServer> server_{};
   std::atomic<LoopGroup*> started_ = nullptr;  ///< group_, if calls are counted
   std::atomic<bool> off_ = false;              ///< calls are not counted
   std::atomic<bool> said_off_ = false;
+  std::atomic<std::uint64_t> taken_ = 0;
 
   LoopClasses classes_;
   // Used by the thread that asks.

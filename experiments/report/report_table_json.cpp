@@ -2,6 +2,7 @@
 #include <concepts>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "experiments/report/report_data.hpp"

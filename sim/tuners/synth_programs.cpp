@@ -17,11 +17,10 @@ namespace cclgym {
 
 namespace {
 
-// The same programs on every machine, busy or not: conflicts and points limit the searches. The
-// time only ends what would take for ever.
+// Limits of the searches. There is none of their time: the programs are the same on every machine,
+// busy or not.
 constexpr std::int64_t kMaxConflicts = 2'000;
 constexpr std::size_t kMaxPoints = 3;
-constexpr double kTimeLimit_s = 3'600;
 
 // Beginning of the names of programs on a fabric: readable, and different for different fabrics.
 std::string synth_prefix(const TunerSite& site, const std::string& fabric_text) {
@@ -70,7 +69,6 @@ synthesis::Synthesis synthesised_programs(const SynthKind& kind, CollectiveKind 
   synthesis::Synthesis synthesis = synthesis::synthesize(*site.fabric, collective,
                                                          {.pareto = kind.pareto,
                                                           .throughput = kind.throughput,
-                                                          .time_limit_s = kTimeLimit_s,
                                                           .max_conflicts = kMaxConflicts,
                                                           .max_points = kMaxPoints,
                                                           .prefix = prefix,

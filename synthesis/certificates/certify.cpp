@@ -107,10 +107,11 @@ Certificate Certifier::rank_cut(const Instance& instance, const RoundsCut& cut) 
           .evidence = RankCutEvidence{.ranks = cut.ranks, .limits = cut.limits}};
 }
 
-Certificate Certifier::relaxation(const Instance& instance, int steps, double time_limit_s) const {
+Certificate Certifier::relaxation(const Instance& instance, int steps,
+                                  const Deadline& deadline) const {
   const StepRelaxation relaxation =
       step_relaxation(copying(subject_, instance), demand_of(subject_, fabric_.ranks(), 1), steps,
-                      {.time_limit_s = time_limit_s});
+                      {.deadline = deadline});
   return {.subject = subject_,
           .claim = {.kind = ClaimKind::RoundsInSteps,
                     .steps = steps,
@@ -152,12 +153,11 @@ Certificate Certifier::shares(const FlowGraph& graph, const AllReduceShares& sha
 }
 
 std::optional<Certificate> Certifier::infeasible(const Instance& instance, const StepTriple& triple,
-                                                 double time_limit_s) const {
+                                                 const Deadline& deadline) const {
   UnsatCertificate proof;
   if (prove_infeasible(copying(subject_, instance),
                        demand_of(subject_, fabric_.ranks(), triple.chunks), triple.steps,
-                       triple.rounds, proof,
-                       {.time_limit_s = time_limit_s}) != SatResult::Unsatisfiable ||
+                       triple.rounds, proof, {.deadline = deadline}) != SatResult::Unsatisfiable ||
       proof.proof.size() > kMaxProofBytes) {
     return std::nullopt;
   }

@@ -10,6 +10,7 @@
 #include "synthesis/instance.hpp"
 #include "synthesis/sccl/bounds.hpp"
 #include "synthesis/sccl/pareto.hpp"
+#include "synthesis/solvers/deadline.hpp"
 #include "synthesis/step_schedule.hpp"
 #include "synthesis/throughput/bound.hpp"
 #include "synthesis/tree_packing.hpp"
@@ -31,19 +32,19 @@ class Certifier {
   [[nodiscard]] Certificate cut(const FlowGraph& graph, const CutBound& bound) const;
   [[nodiscard]] Certificate rank_cut(const Instance& instance, const RoundsCut& cut) const;
   /// Bound on the rounds of schedules with so many steps, by step_relaxation. Throws UserError if
-  /// there is none within the time limit.
+  /// there is none before the deadline.
   [[nodiscard]] Certificate relaxation(const Instance& instance, int steps,
-                                       double time_limit_s) const;
+                                       const Deadline& deadline = {}) const;
   /// AllToAll. None if the flow has no lengths.
   [[nodiscard]] std::optional<Certificate> lengths(const FlowGraph& graph,
                                                    const AllToAllFlow& flow) const;
   /// AllReduce.
   [[nodiscard]] Certificate shares(const FlowGraph& graph, const AllReduceShares& shares) const;
   /// Proof that there is no schedule with so many chunks (of make_demand), steps and rounds. None
-  /// if there is a schedule, no proof within the time limit, or one of more than kMaxProofBytes.
+  /// if there is a schedule, no proof before the deadline, or one of more than kMaxProofBytes.
   [[nodiscard]] std::optional<Certificate> infeasible(const Instance& instance,
                                                       const StepTriple& triple,
-                                                      double time_limit_s) const;
+                                                      const Deadline& deadline = {}) const;
   static constexpr std::size_t kMaxProofBytes = std::size_t{16} << 20U;
   /// A schedule with so many chunks (of make_demand): of reductions, if the collective reduces.
   [[nodiscard]] Certificate schedule(const Instance& instance, int chunks,

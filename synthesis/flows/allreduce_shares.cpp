@@ -1,7 +1,6 @@
 #include "synthesis/flows/allreduce_shares.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 #include <memory>
@@ -57,16 +56,13 @@ class CuttingPlanes {
   }
 
   AllReduceShares solve() {
-    const auto start = std::chrono::steady_clock::now();
     for (;;) {
       program_.load(solver_);
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-      const double left = options_.time_limit_s - spent.count();
-      if (left <= 0 || solver_.solve(left) != LpStatus::Optimal) {
+      if (solver_.solve(options_.deadline) != LpStatus::Optimal) {
         throw UserError(fmt::format(
             "AllReduce on '{}' has no proven optimum within {} s; its algbw is at most {} link "
             "units ({} cuts)",
-            graph_.name, options_.time_limit_s, best_, cuts_.size()));
+            graph_.name, options_.deadline.limit_s(), best_, cuts_.size()));
       }
       best_ = -solver_.objective();
       if (separate_rounded()) continue;

@@ -7,6 +7,7 @@
 
 #include "synthesis/flows/exact_program.hpp"
 #include "synthesis/flows/graph_orbits.hpp"
+#include "synthesis/solvers/deadline.hpp"
 
 namespace cclgym::synthesis {
 
@@ -34,7 +35,7 @@ struct AllReduceShares {
 struct AllReduceOptions {
   std::vector<int> group{};               ///< participating ranks, ascending; empty: all
   std::vector<Permutation> symmetries{};  ///< generators; the solution is invariant
-  double time_limit_s = 60;
+  Deadline deadline{};
 };
 
 /// The maximum of the sum of shares x_v, subject to gather + reduce <= units on every edge, and
@@ -43,8 +44,8 @@ struct AllReduceOptions {
 /// pass on what they receive. Cuts are found by maximum flow; the result is checked against all
 /// cuts in whole numbers.
 ///
-/// Throws UserError if a rank cannot reach another, or if there is no proven optimum within the
-/// time limit; the message has the bounds.
+/// Throws UserError if a rank cannot reach another, or if there is no proven optimum before the
+/// deadline; the message has the bounds.
 [[nodiscard]] AllReduceShares allreduce_shares(const FlowGraph& graph,
                                                const AllReduceOptions& options = {});
 

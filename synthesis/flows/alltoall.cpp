@@ -241,8 +241,8 @@ Rational bound_of_lengths(const FlowGraph& graph, const std::vector<int>& group,
 
 AllToAllFlow alltoall_flow(const FlowGraph& graph, const AllToAllOptions& options) {
   const ConcurrentFlow flow = make_concurrent_flow(graph, options);
-  ExactOptimum optimum = solve_exactly(flow.program, fmt::format("AllToAll on '{}'", graph.name),
-                                       options.time_limit_s);
+  ExactOptimum optimum =
+      solve_exactly(flow.program, fmt::format("AllToAll on '{}'", graph.name), options.deadline);
   AllToAllFlow result;
   result.rounds = optimum.solution.cost;
   result.lengths = lengths_of_duals(flow, optimum.certificate);

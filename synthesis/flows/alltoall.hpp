@@ -9,6 +9,7 @@
 
 #include "synthesis/flows/exact_program.hpp"
 #include "synthesis/flows/graph_orbits.hpp"
+#include "synthesis/solvers/deadline.hpp"
 
 namespace cclgym::synthesis {
 
@@ -41,11 +42,11 @@ struct AllToAllOptions {
   /// invariant.
   std::vector<Permutation> symmetries{};
   bool paths = true;
-  double time_limit_s = 60;
+  Deadline deadline{};
 };
 
 /// Minimum time of AllToAll over all fractional routings, with proof. Throws UserError if a rank
-/// cannot reach another, if there is no proven optimum within the time limit, or if the symmetries
+/// cannot reach another, if there is no proven optimum before the deadline, or if the symmetries
 /// are unsuitable.
 [[nodiscard]] AllToAllFlow alltoall_flow(const FlowGraph& graph,
                                          const AllToAllOptions& options = {});

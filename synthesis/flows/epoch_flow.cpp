@@ -1,7 +1,6 @@
 #include "synthesis/flows/epoch_flow.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -127,8 +126,7 @@ std::string check_epoch_paths(const EpochGraph& epochs, int chunks, const AllToA
 // Search for the minimum number of epochs between one that does not suffice and one that does.
 class EpochSearch {
  public:
-  EpochSearch(const EpochSetting& setting, double time_limit_s)
-      : setting_(setting), time_limit_s_(time_limit_s) {
+  explicit EpochSearch(const EpochSetting& setting) : setting_(setting) {
     for (std::size_t k = 0; k < setting.sources.size(); ++k) {
       for (int rank = 0; rank < setting.epochs.graph.ranks; ++rank) {
         if (setting.participates[at(rank)]) {
@@ -183,10 +181,9 @@ class EpochSearch {
     const EpochProgram program = make_epoch_program(setting_, count);
     LinearProgram solver;
     program.program.load(solver);
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-    const double left = time_limit_s_ - spent.count();
-    if (left <= 0 || solver.solve(left) != LpStatus::Optimal) {
-      give_up(fmt::format("was not solved within {} s", time_limit_s_));
+    const Deadline& deadline = setting_.options.deadline;
+    if (solver.solve(deadline) != LpStatus::Optimal) {
+      give_up(fmt::format("was not solved within {} s", deadline.limit_s()));
     }
     constexpr double kAll = 1 - 1e-7;
     const double delivered = -solver.objective();
@@ -201,7 +198,7 @@ class EpochSearch {
             }
           }
         }
-        if (solver.solve(left) != LpStatus::Optimal ||
+        if (solver.solve(deadline) != LpStatus::Optimal ||
             !find_paths(program, solver.solution(), count)) {
           give_up(fmt::format("in {} epochs does not round to exact fractions", count));
         }
@@ -247,8 +244,6 @@ class EpochSearch {
   }
 
   const EpochSetting& setting_;
-  double time_limit_s_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   int farthest_ = 1;
   int too_few_ = 0;  // the distance of some pair, or the certificate's epochs
   int enough_ = -1;
@@ -260,7 +255,7 @@ class EpochSearch {
 
 EpochFlow alltoall_epochs(const EpochGraph& epochs, int chunks, const AllToAllOptions& options) {
   const EpochSetting setting = make_epoch_setting(epochs, chunks, options);
-  return EpochSearch(setting, options.time_limit_s).run();
+  return EpochSearch(setting).run();
 }
 
 std::string check_epoch_flow(const EpochGraph& epochs, int chunks, const AllToAllOptions& options,

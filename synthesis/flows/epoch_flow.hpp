@@ -58,7 +58,7 @@ struct EpochFlow {
 
 /// Minimum number of epochs of an AllToAll of `chunks` chunks per pair that can be cut at will,
 /// with a schedule, exactly. Throws UserError if a rank cannot reach another, for chunks < 1, and
-/// at the time limit; the message then has the bounds reached.
+/// after the deadline; the message then has the bounds reached.
 [[nodiscard]] EpochFlow alltoall_epochs(const EpochGraph& epochs, int chunks,
                                         const AllToAllOptions& options = {});
 

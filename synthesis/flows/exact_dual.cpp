@@ -130,9 +130,9 @@ std::optional<ExactSolution> certify_solution(const ExactProgram& program,
 namespace {
 
 void solve_or_throw(LinearProgram& solver, const ExactProgram& program, const std::string& subject,
-                    double time_limit_s) {
+                    const Deadline& deadline) {
   program.load(solver);
-  switch (solver.solve(time_limit_s)) {
+  switch (solver.solve(deadline)) {
     case LpStatus::Optimal:
       return;
     case LpStatus::Infeasible:
@@ -140,16 +140,16 @@ void solve_or_throw(LinearProgram& solver, const ExactProgram& program, const st
     case LpStatus::Unbounded:
       throw UserError(subject + " has no finite optimum");
     case LpStatus::Unknown:
-      throw UserError(fmt::format("{} was not solved within {} s", subject, time_limit_s));
+      throw UserError(fmt::format("{} was not solved within {} s", subject, deadline.limit_s()));
   }
 }
 
 }  // namespace
 
 DualCertificate solve_bound(const ExactProgram& program, const std::string& subject,
-                            double time_limit_s) {
+                            const Deadline& deadline) {
   LinearProgram solver;
-  solve_or_throw(solver, program, subject, time_limit_s);
+  solve_or_throw(solver, program, subject, deadline);
   std::optional<DualCertificate> certificate = certify_dual(program, solver.duals());
   const double least = solver.objective() - 1e-6 * std::max(1.0, std::abs(solver.objective()));
   if (!certificate || boost::rational_cast<double>(certificate->bound) < least) {
@@ -160,9 +160,9 @@ DualCertificate solve_bound(const ExactProgram& program, const std::string& subj
 }
 
 ExactOptimum solve_exactly(const ExactProgram& program, const std::string& subject,
-                           double time_limit_s) {
+                           const Deadline& deadline) {
   LinearProgram solver;
-  solve_or_throw(solver, program, subject, time_limit_s);
+  solve_or_throw(solver, program, subject, deadline);
   const std::vector<double> duals = solver.duals();
   const std::vector<double> values = solver.solution();
   std::optional<DualCertificate> certificate = certify_dual(program, duals);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "synthesis/flows/exact_program.hpp"
+#include "synthesis/solvers/deadline.hpp"
 
 namespace cclgym::synthesis {
 
@@ -38,16 +39,16 @@ struct ExactOptimum {
   DualCertificate certificate{};
 };
 
-/// Solves a linear program and proves the optimum. Throws UserError if there is no solution, within
-/// `time_limit_s` seconds (<= 0: no limit), or if the solution does not round to exact fractions;
-/// `subject` begins the message.
+/// Solves a linear program and proves the optimum. Throws UserError if there is no solution, none
+/// before the deadline, or if the solution does not round to exact fractions; `subject` begins the
+/// message.
 [[nodiscard]] ExactOptimum solve_exactly(const ExactProgram& program, const std::string& subject,
-                                         double time_limit_s = 0);
+                                         const Deadline& deadline = {});
 
 /// Solves a linear program and proves its optimum to within 1e-6 of it, exactly if the dual values
 /// are simple fractions. Throws UserError as solve_exactly().
 [[nodiscard]] DualCertificate solve_bound(const ExactProgram& program, const std::string& subject,
-                                          double time_limit_s = 0);
+                                          const Deadline& deadline = {});
 
 /// Least common multiple of the denominators; none if it exceeds `limit`.
 [[nodiscard]] std::optional<std::int64_t> common_denominator(const std::vector<Rational>& values,

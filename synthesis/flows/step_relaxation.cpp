@@ -246,7 +246,7 @@ StepRelaxation step_relaxation(const Instance& instance, const Demand& demand, i
   const ExactProgram program = step_relaxation_program(instance, demand, steps, options);
   DualCertificate certificate =
       solve_bound(program, fmt::format("the relaxation of {} steps on '{}'", steps, instance.name),
-                  options.time_limit_s);
+                  options.deadline);
   return {steps, certificate.bound, std::move(certificate)};
 }
 

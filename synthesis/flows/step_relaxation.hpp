@@ -8,6 +8,7 @@
 #include "synthesis/demand.hpp"
 #include "synthesis/flows/exact_program.hpp"
 #include "synthesis/instance.hpp"
+#include "synthesis/solvers/deadline.hpp"
 #include "synthesis/symmetry/automorphisms.hpp"
 
 namespace cclgym::synthesis {
@@ -28,7 +29,7 @@ struct StepRelaxationOptions {
   /// Automorphisms of the instance that map the demand to itself: one chunk per orbit is routed,
   /// with one capacity row per orbit of limits.
   std::vector<InstanceSymmetry> symmetries{};
-  double time_limit_s = 60;
+  Deadline deadline{};
 };
 
 /// Lower bound on the rounds of a schedule in `steps` steps if chunks can be cut at will: a
@@ -48,7 +49,7 @@ struct StepRelaxation {
                                                    const StepRelaxationOptions& options = {});
 
 /// Solves the linear program and proves its optimum to within 1e-6, nearly always exactly. Throws
-/// UserError as above, and if there is no optimum within the time limit.
+/// UserError as above, and if there is no optimum before the deadline.
 [[nodiscard]] StepRelaxation step_relaxation(const Instance& instance, const Demand& demand,
                                              int steps, const StepRelaxationOptions& options = {});
 

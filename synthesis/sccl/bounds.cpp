@@ -117,15 +117,15 @@ RoundsCut rounds_cut(const Instance& instance, const Demand& demand) {
 }
 
 std::optional<Rational> relaxed_rounds(const Instance& instance, const Demand& demand, int steps,
-                                       double time_limit_s) {
+                                       const Deadline& deadline) {
   constexpr std::size_t kMaxSends = 20'000;
   if (steps < 1 || demand.chunks.size() * instance.hops.size() > kMaxSends / at(steps)) {
     return std::nullopt;
   }
   try {
-    return step_relaxation(instance, demand, steps, {.time_limit_s = time_limit_s}).rounds;
+    return step_relaxation(instance, demand, steps, {.deadline = deadline}).rounds;
   } catch (const UserError&) {
-    return std::nullopt;  // too few steps, or no proof within the time limit
+    return std::nullopt;  // too few steps, or no proof before the deadline
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "synthesis/demand.hpp"
 #include "synthesis/instance.hpp"
+#include "synthesis/solvers/deadline.hpp"
 #include "topology_models/rational.hpp"
 
 namespace cclgym::synthesis {
@@ -31,8 +32,8 @@ struct RoundsCut {
 /// Lower bound on R/C of all schedules of `steps` steps, for every number of copies C of the
 /// demand's chunks: step_relaxation. Nothing if the demand cannot be met in so many steps, if the
 /// linear program would be too large (more than 20,000 chunks x hops x steps), or if it was not
-/// solved and proved within the time limit.
+/// solved and proved before the deadline.
 [[nodiscard]] std::optional<Rational> relaxed_rounds(const Instance& instance, const Demand& demand,
-                                                     int steps, double time_limit_s = 20);
+                                                     int steps, const Deadline& deadline = {});
 
 }  // namespace cclgym::synthesis

@@ -29,8 +29,8 @@ struct CollectiveSteps {
                                                const StepSearchOptions& options = {});
 
 /// Finds a schedule of a collective, whose chunks are counted as in make_demand, AllReduce's and
-/// ReduceScatter's like AllGather's: SCCL's C is this times sccl_chunk_factor. The time limit
-/// counts for each half of an AllReduce; both have steps / 2 steps and rounds / 2 rounds.
+/// ReduceScatter's like AllGather's: SCCL's C is this times sccl_chunk_factor. Both halves
+/// of an AllReduce have steps / 2 steps and rounds / 2 rounds.
 /// Unsatisfiable for an AllReduce says that there is no schedule of this form. Throws UserError
 /// like solve_steps, for AllToNext and Custom, and for odd steps or rounds of an AllReduce.
 [[nodiscard]] CollectiveSteps solve_collective_steps(const Instance& instance,

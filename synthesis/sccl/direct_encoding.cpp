@@ -93,7 +93,7 @@ StepAnswer solve_steps_directly(const Instance& instance, const Demand& demand, 
   SatSolver solver;
   solver.set_seed(options.seed);
   const DirectEncoding encoding(instance, demand, steps, rounds, solver);
-  StepAnswer answer{.status = solver.solve({}, options.time_limit_s)};
+  StepAnswer answer{.status = solver.solve({}, options.deadline)};
   if (answer.status != SatResult::Satisfiable) return answer;
   answer.schedule = encoding.schedule();
   const std::string problem = check_schedule(instance, demand, answer.schedule);

@@ -1,7 +1,6 @@
 #include "synthesis/sccl/pareto.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <fmt/format.h>
 #include <optional>
 #include <utility>
@@ -13,15 +12,9 @@
 namespace cclgym::synthesis {
 namespace {
 
-using ParetoClock = std::chrono::steady_clock;
-
 void check_options(const ParetoOptions& options) {
   if (options.extra_rounds < 0) {
     throw UserError(fmt::format("{} extra rounds; expected at least 0", options.extra_rounds));
-  }
-  if (!(options.time_limit_s > 0)) {
-    throw UserError(
-        fmt::format("the time limit is {} s; expected more than 0", options.time_limit_s));
   }
 }
 
@@ -51,9 +44,7 @@ class ParetoSearch {
         inverted_(copied_ != collective),
         instance_(instance),
         root_(root),
-        options_(options),
-        deadline_(ParetoClock::now() + std::chrono::duration_cast<ParetoClock::duration>(
-                                           std::chrono::duration<double>(options.time_limit_s))) {}
+        options_(options) {}
 
   ParetoFront run() {
     const Demand one_chunk = make_demand(copied_, instance_.ranks, 1, root_);
@@ -65,11 +56,11 @@ class ParetoSearch {
       if (options_.relaxation) {
         // Kept answers are those of triples that start from this bound, so it gets some time in any
         // case.
-        relaxed = relaxed_rounds(copying, one_chunk, steps, std::clamp(left_s(), 1.0, 20.0));
+        relaxed = relaxed_rounds(copying, one_chunk, steps, options_.deadline.within(1, 20));
       }
       search_steps(steps, relaxed);
       if (reaches_cut() || front_.points.size() == options_.max_points) break;
-      if (left_s() <= 0) break;
+      if (options_.deadline.over()) break;
     }
     front_.complete = reaches_cut() && front_.open.empty();
     keep_strongest(front_.refuted);
@@ -77,10 +68,6 @@ class ParetoSearch {
   }
 
  private:
-  [[nodiscard]] double left_s() const {
-    return std::chrono::duration<double>(deadline_ - ParetoClock::now()).count();
-  }
-
   [[nodiscard]] bool reaches_cut() const {
     return !front_.points.empty() && front_.points.back().proof == RoundsProof::Cut;
   }
@@ -160,12 +147,12 @@ class ParetoSearch {
       StepAnswer kept = options_.recall(triple);
       if (kept.status == SatResult::Unsatisfiable || is_schedule(demand, triple, kept)) return kept;
     }
-    const double left = left_s();
-    if (left <= 0) return {};
+    if (options_.deadline.over()) return {};
     if (options_.on_search) options_.on_search(triple, lower);
     // One hard case must not take the time of all others.
-    const StepSearchOptions search{
-        .time_limit_s = left / 3, .max_conflicts = options_.max_conflicts, .seed = options_.seed};
+    const StepSearchOptions search{.deadline = options_.deadline.after_part(1.0 / 3),
+                                   .max_conflicts = options_.max_conflicts,
+                                   .seed = options_.seed};
     StepAnswer answer =
         inverted_ ? solve_reduction_steps(instance_, demand, triple.steps, triple.rounds, search)
                   : solve_steps(instance_, demand, triple.steps, triple.rounds, search);
@@ -188,7 +175,6 @@ class ParetoSearch {
   Instance instance_;
   int root_;
   ParetoOptions options_;
-  ParetoClock::time_point deadline_;
   ParetoFront front_;
 };
 

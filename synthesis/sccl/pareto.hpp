@@ -17,7 +17,7 @@ enum class RoundsProof : std::uint8_t {
   Cut,         ///< rounds_cut, for every number of chunks and steps
   Relaxation,  ///< relaxed_rounds, for every number of chunks
   Search,      ///< every smaller R/C with R <= S + k was proven infeasible
-  None         ///< the time limit was reached
+  None         ///< the deadline came, or the conflicts were used up
 };
 [[nodiscard]] std::string to_string(RoundsProof proof);
 
@@ -41,7 +41,7 @@ struct ParetoOptions {
   int max_steps = 16;
   std::size_t max_points = 0;  ///< the search ends with so many points; 0: no limit
   bool relaxation = true;      ///< use relaxed_rounds as a bound
-  double time_limit_s = 60;
+  Deadline deadline{};
   std::int64_t max_conflicts = 0;  ///< limit of each search (StepSearchOptions)
   int seed = 0;
   /// Called before each search, with the lower bound on R/C. May be empty.
@@ -58,7 +58,7 @@ struct ParetoFront {
   /// Proven infeasible by search. Each also excludes more chunks, fewer steps and fewer rounds;
   /// triples that another one excludes are left out.
   std::vector<StepTriple> refuted{};
-  std::vector<StepTriple> open{};  ///< neither found nor refuted within the time limit
+  std::vector<StepTriple> open{};  ///< neither found nor refuted
   int min_steps = 0;               ///< lower bound on the steps
   RoundsCut cut{};                 ///< lower bound on R/C
   /// True if the front is that of all k-synchronous schedules: the last point reaches the cut, and
@@ -67,9 +67,9 @@ struct ParetoFront {
 };
 
 /// Enumerates S from min_steps on and, for each S, R up to S + k with more and more chunks, until
-/// there is no such schedule; it stops when R/C reaches the cut, at max_steps or at the time limit,
-/// and then returns what it has. ReduceScatter and Reduce are found on the reversed instance.
-/// Without a time limit that is reached, the front does not depend on what was kept. Throws
+/// there is no such schedule; it stops when R/C reaches the cut, at max_steps or after the
+/// deadline, and then returns what it has. ReduceScatter and Reduce are found on the reversed
+/// instance. Unless the deadline comes, the front does not depend on what was kept. Throws
 /// UserError for AllReduce (a ReduceScatter and an AllGather), AllToNext and Custom, an unreachable
 /// rank, and options out of range.
 [[nodiscard]] ParetoFront pareto_front(const Instance& instance, CollectiveKind collective,

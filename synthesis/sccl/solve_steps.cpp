@@ -1,7 +1,6 @@
 #include "synthesis/sccl/solve_steps.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <fmt/format.h>
 #include <memory>
 #include <stdexcept>
@@ -12,8 +11,6 @@
 
 namespace cclgym::synthesis {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// One participant of the race: a restricted formula, or the full one.
 struct Entrant {
@@ -59,8 +56,7 @@ std::vector<Entrant> make_entrants(const std::vector<InstanceGroup>& groups, con
   return entrants;
 }
 
-void check_search(const Instance& instance, const Demand& demand, int steps, int rounds,
-                  const StepSearchOptions& options) {
+void check_search(const Instance& instance, const Demand& demand, int steps, int rounds) {
   if (demand.ranks != instance.ranks) {
     throw UserError(fmt::format("the demand has {} ranks, but the instance has {}", demand.ranks,
                                 instance.ranks));
@@ -69,10 +65,6 @@ void check_search(const Instance& instance, const Demand& demand, int steps, int
   if (rounds < steps) {
     throw UserError(
         fmt::format("{} rounds for {} steps; expected at least one round per step", rounds, steps));
-  }
-  if (!(options.time_limit_s > 0)) {
-    throw UserError(
-        fmt::format("the time limit is {} s; expected more than 0", options.time_limit_s));
   }
 }
 
@@ -93,11 +85,8 @@ bool too_far(const Instance& instance, const Demand& demand, int steps) {
 
 StepAnswer solve_steps(const Instance& instance, const Demand& demand, int steps, int rounds,
                        const StepSearchOptions& options) {
-  check_search(instance, demand, steps, rounds, options);
+  check_search(instance, demand, steps, rounds);
   if (too_far(instance, demand, steps)) return {.status = SatResult::Unsatisfiable};
-  const Clock::time_point deadline =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                         std::chrono::duration<double>(options.time_limit_s));
   const std::vector<InstanceGroup> groups =
       options.restricted ? semiregular_groups(instance) : std::vector<InstanceGroup>{};
   std::vector<Entrant> entrants = make_entrants(groups, demand, options);
@@ -114,11 +103,10 @@ StepAnswer solve_steps(const Instance& instance, const Demand& demand, int steps
         entrant.encoding = std::make_unique<StepEncoding>(instance, demand, steps, rounds,
                                                           entrant.restriction, *entrant.solver);
       }
-      const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
-      if (left <= 0) return {};
+      if (options.deadline.over()) return {};
       entrant.solver->limit_conflicts(
           static_cast<int>(std::min<std::int64_t>(conflicts * entrant.patience, kMaxConflicts)));
-      const SatResult result = entrant.solver->solve({}, left);
+      const SatResult result = entrant.solver->solve({}, options.deadline);
       if (result == SatResult::Satisfiable) {
         StepAnswer answer{.status = result, .schedule = entrant.encoding->schedule()};
         const InstanceGroup* group = entrant.restriction.group;
@@ -142,12 +130,12 @@ StepAnswer solve_steps(const Instance& instance, const Demand& demand, int steps
 
 SatResult prove_infeasible(const Instance& instance, const Demand& demand, int steps, int rounds,
                            UnsatCertificate& certificate, const StepSearchOptions& options) {
-  check_search(instance, demand, steps, rounds, options);
+  check_search(instance, demand, steps, rounds);
   SatSolver solver;
   solver.set_seed(options.seed);
   solver.trace_proof();
   const StepEncoding encoding(instance, demand, steps, rounds, StepRestriction{}, solver);
-  const SatResult result = solver.solve({}, options.time_limit_s);
+  const SatResult result = solver.solve({}, options.deadline);
   if (result == SatResult::Unsatisfiable) {
     certificate.formula = solver.dimacs();
     certificate.proof = solver.close_proof();
@@ -156,7 +144,7 @@ SatResult prove_infeasible(const Instance& instance, const Demand& demand, int s
 }
 
 std::string step_formula(const Instance& instance, const Demand& demand, int steps, int rounds) {
-  check_search(instance, demand, steps, rounds, {});
+  check_search(instance, demand, steps, rounds);
   SatSolver solver;
   solver.trace_proof();  // the solver keeps the formula for proofs only
   const StepEncoding encoding(instance, demand, steps, rounds, StepRestriction{}, solver);

@@ -6,13 +6,14 @@
 
 #include "synthesis/demand.hpp"
 #include "synthesis/instance.hpp"
+#include "synthesis/solvers/deadline.hpp"
 #include "synthesis/solvers/sat_solver.hpp"
 #include "synthesis/step_schedule.hpp"
 
 namespace cclgym::synthesis {
 
 struct StepSearchOptions {
-  double time_limit_s = 60;
+  Deadline deadline{};
   /// Max conflicts of the SAT solver in a turn of the race; unlike the time, they are the same on
   /// every machine. 0: no limit.
   std::int64_t max_conflicts = 0;
@@ -34,9 +35,9 @@ struct StepAnswer {
 
 /// Finds a schedule that meets the demand in `steps` steps and at most `rounds` rounds, or proves
 /// that there is none. Restricted searches and the full one take turns of growing
-/// numbers of conflicts, so that the answer does not depend on the clock unless the time limit is
-/// reached. Every schedule has been replayed (check_schedule). Throws UserError for steps < 1,
-/// rounds < steps, a time limit that is not positive, or ranks that differ.
+/// numbers of conflicts, so that the answer does not depend on the clock unless the deadline comes.
+/// Every schedule has been replayed (check_schedule). Throws UserError for steps < 1, rounds <
+/// steps, or ranks that differ.
 [[nodiscard]] StepAnswer solve_steps(const Instance& instance, const Demand& demand, int steps,
                                      int rounds, const StepSearchOptions& options = {});
 

@@ -10,7 +10,8 @@
 
 namespace cclgym::synthesis {
 
-/// The rows and columns of a LinearProgram, whose functions have the same names and meanings.
+/// The rows and columns of a LinearProgram, whose functions have the same names and meanings. Time
+/// limits are Deadline::solver_limit_s().
 class LinearModel {
  public:
   virtual ~LinearModel() = default;

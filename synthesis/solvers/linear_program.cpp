@@ -23,7 +23,9 @@ void LinearProgram::set_column_bounds(int column, double lower, double upper) {
   model_->set_column_bounds(column, lower, upper);
 }
 
-LpStatus LinearProgram::solve(double time_limit_s) { return model_->solve(time_limit_s); }
+LpStatus LinearProgram::solve(const Deadline& deadline) {
+  return deadline.over() ? LpStatus::Unknown : model_->solve(deadline.solver_limit_s());
+}
 
 double LinearProgram::objective() const { return model_->objective(); }
 

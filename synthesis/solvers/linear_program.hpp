@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "synthesis/solvers/deadline.hpp"
+
 namespace cclgym::synthesis {
 
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
@@ -41,8 +43,9 @@ class LinearProgram {
   [[nodiscard]] int columns() const { return columns_; }
   [[nodiscard]] int rows() const { return rows_; }
 
-  /// Unknown after `time_limit_s` seconds (<= 0: no limit).
-  [[nodiscard]] LpStatus solve(double time_limit_s = 0);
+  /// Unknown after the deadline. CLP only looks at the machine's clock: on another one, a solution
+  /// that was begun is completed.
+  [[nodiscard]] LpStatus solve(const Deadline& deadline = {});
   /// Cost of the last optimal solution.
   [[nodiscard]] double objective() const;
   /// Values of the columns in the last optimal solution.

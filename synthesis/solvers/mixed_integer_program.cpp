@@ -13,8 +13,9 @@ void MixedIntegerProgram::add_row(std::span<const Term> terms, double lower, dou
   rows_.push_back({{terms.begin(), terms.end()}, lower, upper});
 }
 
-MipSolution MixedIntegerProgram::solve(double time_limit_s, double relative_gap) const {
-  return coin_solvers().solve(columns_, rows_, time_limit_s, relative_gap);
+MipSolution MixedIntegerProgram::solve(const Deadline& deadline, double relative_gap) const {
+  if (deadline.over()) return {};
+  return coin_solvers().solve(columns_, rows_, deadline.solver_limit_s(), relative_gap);
 }
 
 }  // namespace cclgym::synthesis

@@ -11,9 +11,9 @@ namespace cclgym::synthesis {
 
 enum class MipStatus : std::uint8_t {
   Optimal,
-  Feasible,  ///< a solution within the time limit, not proven optimal
+  Feasible,  ///< a solution before the deadline, not proven optimal
   Infeasible,
-  Unknown  ///< no solution within the time limit
+  Unknown  ///< no solution before the deadline
 };
 
 struct MipSolution {
@@ -37,7 +37,7 @@ struct MipRow {
 };
 
 /// Minimises a linear cost over columns, some of them whole numbers, with rows lower <= a x <=
-/// upper. Solves on one thread, with the same result each time unless the time limit strikes.
+/// upper. Solves on one thread, with the same result each time unless the deadline comes.
 class MixedIntegerProgram {
  public:
   /// Adds a column and returns its index.
@@ -47,8 +47,9 @@ class MixedIntegerProgram {
   [[nodiscard]] int columns() const { return static_cast<int>(columns_.size()); }
   [[nodiscard]] int rows() const { return static_cast<int>(rows_.size()); }
 
-  /// `relative_gap`: stop at a solution that costs at most this fraction more than the bound.
-  [[nodiscard]] MipSolution solve(double time_limit_s = 0, double relative_gap = 0) const;
+  /// The best solution until the deadline, as for LinearProgram::solve. `relative_gap`: stop at a
+  /// solution that costs at most this fraction more than the bound.
+  [[nodiscard]] MipSolution solve(const Deadline& deadline = {}, double relative_gap = 0) const;
 
  private:
   std::vector<MipColumn> columns_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cadical.hpp>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -17,8 +16,7 @@ namespace cclgym::synthesis {
 struct SatSolver::Solver : CaDiCaL::Terminator {
   CaDiCaL::Solver cadical;
   std::atomic<bool> stopped{false};
-  std::chrono::steady_clock::time_point deadline{};
-  bool limited = false;
+  Deadline deadline{};
   std::FILE* memory = nullptr;  ///< stream of a proof that is kept in memory
   bool traces = false;          ///< a proof was begun and not completed
   char* proof = nullptr;
@@ -38,10 +36,7 @@ struct SatSolver::Solver : CaDiCaL::Terminator {
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
-  bool terminate() override {
-    return stopped.load(std::memory_order_relaxed) ||
-           (limited && std::chrono::steady_clock::now() > deadline);
-  }
+  bool terminate() override { return stopped.load(std::memory_order_relaxed) || deadline.over(); }
 };
 
 SatSolver::SatSolver() : solver_(std::make_unique<Solver>()) {}
@@ -100,14 +95,10 @@ void SatSolver::limit_conflicts(std::int64_t conflicts) {
                          static_cast<int>(std::clamp<std::int64_t>(conflicts, 0, kMax)));
 }
 
-SatResult SatSolver::solve(std::span<const Literal> assumptions, double time_limit_s) {
+SatResult SatSolver::solve(std::span<const Literal> assumptions, const Deadline& deadline) {
+  if (deadline.over()) return SatResult::Unknown;
   for (const Literal literal : assumptions) solver_->cadical.assume(literal);
-  solver_->limited = time_limit_s > 0;
-  if (solver_->limited) {
-    solver_->deadline = std::chrono::steady_clock::now() +
-                        std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                            std::chrono::duration<double>(time_limit_s));
-  }
+  solver_->deadline = deadline;
   switch (solver_->cadical.solve()) {
     case 10:
       return SatResult::Satisfiable;

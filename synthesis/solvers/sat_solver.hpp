@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "synthesis/solvers/deadline.hpp"
+
 namespace cclgym::synthesis {
 
 /// A literal: variable number (from 1 on), negative for the negated variable.
@@ -47,9 +49,10 @@ class SatSolver {
   /// Bounds the number of conflicts of the next solve(), which then returns Unknown after the same
   /// steps on every machine.
   void limit_conflicts(std::int64_t conflicts);
-  /// Solves under assumptions. Unknown after `time_limit_s` seconds (<= 0: no limit), after the
-  /// conflicts of limit_conflicts, or once stop() was called.
-  [[nodiscard]] SatResult solve(std::span<const Literal> assumptions = {}, double time_limit_s = 0);
+  /// Solves under assumptions. Unknown after the deadline, after the conflicts of limit_conflicts,
+  /// or once stop() was called.
+  [[nodiscard]] SatResult solve(std::span<const Literal> assumptions = {},
+                                const Deadline& deadline = {});
   /// Makes a running solve() return Unknown soon; may be called from another thread. Stays in force
   /// until the solver is destroyed.
   void stop();

@@ -1,6 +1,5 @@
 #include "synthesis/strategies/evidence_record.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -48,7 +47,7 @@ void EvidenceRecord::rank_cut(const Instance& instance, CollectiveKind collectiv
 std::optional<Certificate> EvidenceRecord::refutation(const Instance& instance,
                                                       CollectiveKind collective,
                                                       const StepTriple& triple,
-                                                      double left_s) const {
+                                                      const Deadline& deadline) const {
   const int chunks = triple.chunks * sccl_chunk_factor(collective, instance.ranks);
   for (const Certificate& one : known_) {
     const Claim& claim = one.claim;
@@ -58,12 +57,12 @@ std::optional<Certificate> EvidenceRecord::refutation(const Instance& instance,
       return one;
     }
   }
-  if (left_s <= 0) return std::nullopt;
-  return certifier(collective).infeasible(instance, triple, left_s);
+  if (deadline.over()) return std::nullopt;
+  return certifier(collective).infeasible(instance, triple, deadline);
 }
 
 void EvidenceRecord::front(const Instance& instance, CollectiveKind collective,
-                           const ParetoFront& front, const std::function<double()>& left_s) {
+                           const ParetoFront& front, const Deadline& deadline) {
   const Certifier make = certifier(collective);
   keep(make.steps(instance), "the steps");
   for (const ParetoPoint& point : front.points) {
@@ -75,7 +74,8 @@ void EvidenceRecord::front(const Instance& instance, CollectiveKind collective,
     const std::string what =
         fmt::format("the rounds of {} in {}", to_string(collective), counted(triple.steps, "step"));
     try {
-      Certificate bound = make.relaxation(instance, triple.steps, std::max(left_s(), 0.001));
+      Certificate bound =
+          make.relaxation(instance, triple.steps, deadline.within(kMinSolverTime_s));
       const bool reached =
           bound.claim.rounds == schedule.claim.rounds / std::int64_t{schedule.claim.chunks};
       keep(reached ? std::optional(std::move(bound)) : std::nullopt, what);
@@ -85,7 +85,7 @@ void EvidenceRecord::front(const Instance& instance, CollectiveKind collective,
   }
   std::size_t unproven = 0;
   for (const StepTriple& triple : front.refuted) {
-    std::optional<Certificate> proof = refutation(instance, collective, triple, left_s());
+    std::optional<Certificate> proof = refutation(instance, collective, triple, deadline);
     if (proof) {
       certificates_.push_back(std::move(*proof));
     } else {
@@ -96,7 +96,7 @@ void EvidenceRecord::front(const Instance& instance, CollectiveKind collective,
   notes_.push_back(fmt::format("{} of {} of {} {} no certificate: {}.", unproven,
                                counted(front.refuted.size(), "refutation"), to_string(collective),
                                unproven == 1 ? "has" : "have",
-                               left_s() > 0 ? "the proofs are too large" : "the time was over"));
+                               deadline.over() ? "the time was over" : "the proofs are too large"));
 }
 
 void EvidenceRecord::trees(const std::optional<TreePacking>& inward,

@@ -1,7 +1,6 @@
 // Certificates of what a synthesis finds, collected while it runs.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,10 +26,10 @@ class EvidenceRecord {
   void shares(const AllReduceShares& shares);
   /// A cut between ranks; a second one of the same collective is left out.
   void rank_cut(const Instance& instance, CollectiveKind collective, const RoundsCut& cut);
-  /// Bounds and schedules of a front, and what the search refuted, each proven again while
-  /// `left_s` is positive, unless the proof is known.
+  /// Bounds and schedules of a front, and what the search refuted, each proven again before
+  /// the deadline, unless the proof is known.
   void front(const Instance& instance, CollectiveKind collective, const ParetoFront& front,
-             const std::function<double()>& left_s);
+             const Deadline& deadline);
   void trees(const std::optional<TreePacking>& inward, const std::optional<TreePacking>& outward);
 
   /// The certificates, with rounds per chunk in this link unit, B/s.
@@ -43,7 +42,7 @@ class EvidenceRecord {
   [[nodiscard]] std::optional<Certificate> refutation(const Instance& instance,
                                                       CollectiveKind collective,
                                                       const StepTriple& triple,
-                                                      double left_s) const;
+                                                      const Deadline& deadline) const;
 
   const Fabric& fabric_;
   const FlowGraph& graph_;

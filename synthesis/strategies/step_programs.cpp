@@ -73,11 +73,10 @@ class StepSynthesis {
  private:
   // `fronts`: number of fronts, this one included, among which the time that is left is divided.
   ParetoFront front_of(const Instance& instance, CollectiveKind collective, int fronts) {
-    const double slice_s = std::max(work_.left_s() / fronts, 0.001);
-    const double end_s = work_.left_s() - slice_s;
+    const Deadline slice = work_.deadline.after_part(1.0 / fronts);
     const int factor = sccl_chunk_factor(collective, work_.fabric.ranks());
     ParetoOptions options{.max_points = work_.options.max_points,
-                          .time_limit_s = work_.record ? kSearchShare * slice_s : slice_s,
+                          .deadline = work_.record ? slice.after_part(kSearchShare) : slice,
                           .max_conflicts = work_.options.max_conflicts};
     if (work_.options.on_search) {
       options.on_search = [&](const StepTriple& triple, const Rational& bound) {
@@ -112,8 +111,7 @@ class StepSynthesis {
     }
     if (work_.record) {
       work_.say(fmt::format("{}: proofs of the front", to_string(collective)));
-      work_.record->front(instance, collective, front,
-                          [=, this] { return work_.left_s() - end_s; });
+      work_.record->front(instance, collective, front, slice);
     }
     return front;
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "synthesis/certificates/certificate.hpp"
+#include "synthesis/solvers/deadline.hpp"
 #include "synthesis/strategies/search_memory.hpp"
 #include "synthesis/strategies/synthesized_program.hpp"
 #include "topology_models/fabric.hpp"
@@ -28,10 +29,11 @@ struct SynthesisOptions {
   std::vector<int> group{};  ///< participating ranks, ascending; empty: all
   bool pareto = true;        ///< step schedules on SCCL's front, for up to kMaxParetoRanks ranks
   bool throughput = true;    ///< trees at full throughput; AllToAll has none
-  /// Time for all searches together, proofs included, s.
-  double time_limit_s = 20;
-  /// Max conflicts of each search for a step schedule (StepSearchOptions); 0: no limit. With them
-  /// and much time, the programs are the same on every machine.
+  /// Time for all searches together, proofs included, s. Without a limit, the programs are the same
+  /// on every machine.
+  double time_limit_s = kNoTimeLimit;
+  Clock clock{};  ///< the limit's; empty: the machine's steady clock
+  /// Max conflicts of each search for a step schedule (StepSearchOptions); 0: no limit.
   std::int64_t max_conflicts = 0;
   std::size_t max_points = 0;  ///< points of a front (ParetoOptions); 0: no limit
   bool certificates = false;   ///< also record the evidence, for which searches are proven again

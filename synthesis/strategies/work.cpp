@@ -1,6 +1,5 @@
 #include "synthesis/strategies/work.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
 
 #include "core/error.hpp"
@@ -11,10 +10,8 @@ namespace cclgym::synthesis {
 
 namespace {
 
-using WorkClock = std::chrono::steady_clock;
-
 constexpr int kMaxRanksOfExchange = 64;
-constexpr double kShareSeconds = 3;  // limit on the search for shares of roots: most need 0.1 s
+constexpr double kMaxShareTime_s = 3;  // limit of the search for shares: most need 0.1 s
 
 void set_bounds(SynthesisWork& work, const CutBound& copies, const CutBound& reductions) {
   work.copy_bound = copies.value;
@@ -28,7 +25,7 @@ void find_shares(SynthesisWork& work) {
   try {
     work.shares = allreduce_shares(
         work.graph, {.group = work.options.group,
-                     .time_limit_s = std::clamp(work.left_s(), 0.001, kShareSeconds)});
+                     .deadline = work.deadline.within(kMinSolverTime_s, kMaxShareTime_s)});
     if (work.record) work.record->shares(*work.shares);
   } catch (const UserError& error) {
     work.made.notes.push_back(fmt::format("No shares per root: {}", error.what()));
@@ -39,7 +36,7 @@ void bound_exchange(SynthesisWork& work) {
   if (work.fabric.ranks() > kMaxRanksOfExchange) return;
   try {
     AllToAllOptions options{.group = work.options.group,
-                            .time_limit_s = std::max(work.left_s(), 0.001)};
+                            .deadline = work.deadline.within(kMinSolverTime_s)};
     // Symmetries need not keep the ranks of a group.
     if (work.options.group.empty()) {
       options.symmetries = automorphism_group(coloured_digraph(work.graph)).generators;
@@ -68,14 +65,10 @@ SynthesisWork::SynthesisWork(const Fabric& on, CollectiveKind kind, const Synthe
     : fabric(on),
       collective(kind),
       options(wanted),
-      graph(make_flow_graph(on)),
-      start_(WorkClock::now()) {
+      deadline(wanted.time_limit_s, wanted.clock),
+      graph(make_flow_graph(on)) {
   if (!wanted.certificates) return;
   record.emplace(on, graph, CertificateSubject{kind, wanted.root, wanted.group}, wanted.proofs);
-}
-
-double SynthesisWork::left_s() const {
-  return options.time_limit_s - std::chrono::duration<double>(WorkClock::now() - start_).count();
 }
 
 void SynthesisWork::say(const std::string& sentence) const {

@@ -1,7 +1,6 @@
 // State of a synthesis that step schedules and trees share.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 
@@ -23,6 +22,7 @@ struct SynthesisWork {
   const Fabric& fabric;
   CollectiveKind collective;
   const SynthesisOptions& options;
+  Deadline deadline;  ///< limit of all searches
   FlowGraph graph;
   /// Rounds of a link unit of the graph, per chunk of make_demand; 0 if no bound is known.
   Rational copy_bound{0};
@@ -33,8 +33,6 @@ struct SynthesisWork {
   bool unfinished = false;                 ///< a search for a front stopped before its end
   Synthesis made{};
 
-  /// Time that is left for searches, s; may be negative.
-  [[nodiscard]] double left_s() const;
   void say(const std::string& sentence) const;
   [[nodiscard]] int members() const;
   /// Bound of this collective per chunk of SCCL's C, in link units of the graph.
@@ -43,9 +41,6 @@ struct SynthesisWork {
   [[nodiscard]] std::int64_t units_in(double unit_Bps) const;
   [[nodiscard]] ProgramRequest request(const std::string& variant) const;
   void set_optimal(SynthesizedProgram& program) const;
-
- private:
-  std::chrono::steady_clock::time_point start_;
 };
 
 /// Sets the bounds and the shares.

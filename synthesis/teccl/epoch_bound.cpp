@@ -51,7 +51,7 @@ std::optional<EpochBound> find_epoch_bound(const Instance& instance, double chun
                                            const EpochBoundOptions& options) {
   check_bound_options(options);
   const EpochGrid requested = make_epoch_grid(instance, chunk_bytes, epoch_s, 0);
-  const EpochOptions feasibility{.time_limit_s = options.time_limit_s, .feasibility = true};
+  const EpochOptions feasibility{.deadline = options.deadline, .feasibility = true};
   EpochBound bound{.completion_s = distance_s(instance, chunk_bytes, demand)};
   for (int candidate = 0; candidate < options.max_candidates;
        ++candidate, bound.completion_s *= options.growth) {

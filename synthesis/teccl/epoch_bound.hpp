@@ -12,7 +12,7 @@ struct EpochBoundOptions {
   std::vector<int> epoch_counts{4, 8, 12};  ///< n_e, ascending
   double growth = 1.25;                     ///< factor between candidates, > 1
   int max_candidates = 40;
-  double time_limit_s = 10;  ///< per feasibility test; <= 0: none. Unknown counts as infeasible.
+  Deadline deadline{};  ///< a test without an answer counts as infeasible
 };
 
 struct EpochBound {

@@ -1,7 +1,6 @@
 #include "synthesis/teccl/epoch_program.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -63,7 +62,7 @@ class EpochProgram {
       result.status = MipStatus::Infeasible;
       return result;
     }
-    const MipSolution solution = program_.solve(options_.time_limit_s, options_.relative_gap);
+    const MipSolution solution = program_.solve(options_.deadline, options_.relative_gap);
     result.status = solution.status;
     if (solution.values.empty()) return result;
     result.objective = -solution.objective;
@@ -314,7 +313,6 @@ EpochResult solve_epochs(const EpochGrid& grid, const Demand& demand, int epochs
 
 MinimumEpochs minimum_epochs(const EpochGrid& grid, const Demand& demand,
                              const EpochOptions& options, int first, int max_epochs) {
-  const auto start = std::chrono::steady_clock::now();
   const std::vector<std::vector<int>> distance = tick_distances(grid.timed);
   int farthest = 1;
   for (const ChunkDemand& chunk : demand.chunks) {
@@ -326,11 +324,6 @@ MinimumEpochs minimum_epochs(const EpochGrid& grid, const Demand& demand,
   EpochOptions step = options;
   step.feasibility = true;
   for (int epochs = std::max(first, farthest); epochs <= max_epochs; ++epochs) {
-    if (options.time_limit_s > 0) {
-      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-      step.time_limit_s = options.time_limit_s - elapsed.count();
-      if (step.time_limit_s <= 0) return found;
-    }
     found.result = solve_epochs(grid, demand, epochs, step);
     if (found.result.status == MipStatus::Unknown) return found;
     if (found.result.status != MipStatus::Infeasible) {

@@ -27,7 +27,7 @@ struct EpochState {
 };
 
 struct EpochOptions {
-  double time_limit_s = 0;  ///< <= 0: none
+  Deadline deadline{};
   /// Stops at a schedule whose reward is at most this fraction below the bound (TE-CCL's early
   /// stop: 0.3).
   double relative_gap = 0;
@@ -61,7 +61,7 @@ struct EpochResult {
                                        const EpochOptions& options = {});
 
 /// Minimum number of epochs with a schedule, by feasibility from `first` epochs up, or from the
-/// distances if they need more. `epochs` is 0 if the time limit strikes first or `max_epochs` do
+/// distances if they need more. `epochs` is 0 if the deadline comes first or `max_epochs` do
 /// not suffice.
 struct MinimumEpochs {
   int epochs = 0;

@@ -1,7 +1,6 @@
 #include "synthesis/teccl/minimum_ticks.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <fmt/format.h>
 
 #include "core/error.hpp"
@@ -20,10 +19,7 @@ constexpr std::int64_t kConflictGrowth = 4;
 class TickSearch {
  public:
   TickSearch(const TimedInstance& timed, const Demand& demand, const MinimumTicksOptions& options)
-      : timed_(timed),
-        demand_(demand),
-        options_(options),
-        started_(std::chrono::steady_clock::now()) {}
+      : timed_(timed), demand_(demand), options_(options) {}
 
   MinimumTicks run() {
     TickBound bound = lower_bound_ticks(timed_, demand_);
@@ -49,16 +45,11 @@ class TickSearch {
   const TimedInstance& timed_;
   const Demand& demand_;
   const MinimumTicksOptions& options_;
-  std::chrono::steady_clock::time_point started_;
   MinimumTicks result_{};
   int invariant_bound_ = 0;  // no invariant schedule is shorter
   std::int64_t conflicts_ = 0;
 
-  double time_left_s() const {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
-    return options_.time_limit_s - elapsed.count();
-  }
-  bool late() const { return options_.time_limit_s > 0 && time_left_s() <= 0; }
+  bool late() const { return options_.deadline.over(); }
   bool done() const {
     if (late() || result_.optimal()) return true;
     const bool proves = options_.prove || options_.group.empty();
@@ -66,8 +57,8 @@ class TickSearch {
   }
 
   SatResult attempt(int ticks, bool invariant) {
-    TimedOptions options{.conflicts = conflicts_, .seed = options_.seed};
-    if (options_.time_limit_s > 0) options.time_limit_s = std::max(1e-3, time_left_s());
+    TimedOptions options{
+        .deadline = options_.deadline, .conflicts = conflicts_, .seed = options_.seed};
     if (invariant) options.group = options_.group;
     TimedResult found = solve_ticks(timed_, demand_, ticks, options);
     if (found.status == SatResult::Satisfiable) {

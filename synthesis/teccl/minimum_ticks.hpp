@@ -5,19 +5,20 @@
 #include <string>
 
 #include "synthesis/demand.hpp"
+#include "synthesis/solvers/deadline.hpp"
 #include "synthesis/symmetry/automorphisms.hpp"
 #include "synthesis/timed_schedule.hpp"
 
 namespace cclgym::synthesis {
 
 struct MinimumTicksOptions {
-  double time_limit_s = 60;  ///< <= 0: none
+  Deadline deadline{};
   int seed = 0;
   /// Schedules invariant under these automorphisms are tried first; the bound does not depend on
   /// them. Empty: none.
   InstanceGroup group{};
-  /// False: stops at the time limit or when the search for schedules ends, without refuting shorter
-  /// schedules by search.
+  /// False: stops after the deadline or when the search for schedules ends, without refuting
+  /// shorter schedules by search.
   bool prove = true;
 };
 
@@ -30,8 +31,8 @@ struct MinimumTicks {
 };
 
 /// Searches between lower_bound_ticks and a greedy schedule by solve_ticks. The numbers of
-/// conflicts per call grow in rounds, so that the result depends on the clock only if the time
-/// limit strikes. Throws UserError if the demand cannot be met at all.
+/// conflicts per call grow in rounds, so that the result depends on the clock only if the
+/// deadline comes. Throws UserError if the demand cannot be met at all.
 [[nodiscard]] MinimumTicks minimum_ticks(const TimedInstance& timed, const Demand& demand,
                                          const MinimumTicksOptions& options = {});
 

@@ -69,7 +69,7 @@ Demand left_over(const Demand& demand, const EpochState& state) {
 RoundsResult solve_in_rounds(const EpochGrid& grid, const Demand& demand,
                              const RoundsOptions& options) {
   check_rounds(grid, demand, options);
-  const EpochOptions program{.time_limit_s = options.time_limit_s,
+  const EpochOptions program{.deadline = options.deadline,
                              .relative_gap = options.relative_gap,
                              .weights = options.weights};
   const int epochs = options.epochs_per_round;
@@ -83,7 +83,7 @@ RoundsResult solve_in_rounds(const EpochGrid& grid, const Demand& demand,
     if (round.status != MipStatus::Optimal && round.status != MipStatus::Feasible) return result;
     if (round.schedule.sends.empty() && state.late.empty() &&
         std::ranges::all_of(state.busy, [](int busy) { return busy == 0; })) {
-      return result;  // a time limit struck before a solution with a send was found
+      return result;  // the deadline came before a solution with a send was found
     }
     for (TimedSend send : round.schedule.sends) {
       send.start += result.rounds * epochs;

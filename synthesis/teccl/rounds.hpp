@@ -10,8 +10,8 @@ namespace cclgym::synthesis {
 struct RoundsOptions {
   int epochs_per_round = 4;
   int max_rounds = 1000;
-  double time_limit_s = 60;   ///< per round; <= 0: none. A round takes the best solution so far.
-  double relative_gap = 0.3;  ///< per round: EpochOptions::relative_gap
+  Deadline deadline{};
+  double relative_gap = 0.3;      ///< per round: EpochOptions::relative_gap
   std::vector<double> weights{};  ///< by chunk; empty: 1 each
 };
 

@@ -307,7 +307,7 @@ TimedResult solve_ticks(const TimedInstance& timed, const Demand& demand, int ti
   result.variables = solver.variables();
   result.clauses = solver.clauses();
   if (options.conflicts > 0) solver.limit_conflicts(options.conflicts);
-  result.status = solver.solve({}, options.time_limit_s);
+  result.status = solver.solve({}, options.deadline);
   if (result.status == SatResult::Satisfiable) {
     result.schedule = without_idle_sends(timed, demand, encoding.schedule());
   }

@@ -12,7 +12,7 @@
 namespace cclgym::synthesis {
 
 struct TimedOptions {
-  double time_limit_s = 0;     ///< <= 0: none
+  Deadline deadline{};
   std::int64_t conflicts = 0;  ///< <= 0: any number; the result does not depend on the clock
   int seed = 0;
   /// Automorphisms under which the schedule must be invariant. Unsatisfiable then only says that no

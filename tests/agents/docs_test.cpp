@@ -7,7 +7,9 @@
 #include "agents/training/train_config.hpp"
 #include "support/catch.hpp"
 #include "support/doc_page.hpp"
+#include "support/places.hpp"
 #include "support/sanitized.hpp"
+#include "support/thorough.hpp"
 
 namespace cclgym {
 namespace {
@@ -28,7 +30,7 @@ TEST_CASE("docs/agents.md has the tables of the records", "[agents][docs]") {
   page.check();
 }
 
-TEST_CASE("The shipped training files are read", "[agents][docs]") {
+TEST_CASE("The shipped training files are read", "[agents][docs][thorough]") {
   const std::set<std::string> expected{"train-ndv4",
                                        "train-cloud-ib",
                                        "train-deploy",
@@ -53,13 +55,14 @@ TEST_CASE("The shipped training files are read", "[agents][docs]") {
                                        "train-job-step",
                                        "train-zero-shot"};
   std::set<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator(CCLGYM_SOURCE_DIR "/experiments")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("experiments"))) {
     const std::string name = entry.path().stem().string();
     if (entry.path().extension() != ".yaml" || !name.starts_with("train-")) continue;
     found.insert(name);
     // These two take two thirds of the time. Two others have environments of the same kinds:
     // train-transfer and train-two-machines-synthesis.
-    if (test::kSanitized && (name == "train-zero-shot" || name == "train-dgx1-synthesis")) continue;
+    const bool thorough = test::thorough() && !test::kSanitized;
+    if (!thorough && (name == "train-zero-shot" || name == "train-dgx1-synthesis")) continue;
     INFO(name);
     const TrainConfig config = load_train_config(entry.path().string());
     CHECK(config.name == name);

@@ -10,6 +10,7 @@
 #include "calibration/intervals/held_out_intervals.hpp"
 #include "core/files/text_file.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/sanitized.hpp"
 
 namespace cclgym::test {
@@ -64,8 +65,7 @@ Table printed_errors(const std::string& page) {
 // Checks the line of docs/intervals.md whose intervals come from cells of the sample alone: that of
 // set h100 on several nodes.
 void check_printed_coverage(const Comparison& comparison) {
-  const std::string page =
-      read_text_file(std::string(CCLGYM_SOURCE_DIR) + "/docs/intervals.md", 1 << 20);
+  const std::string page = read_text_file(source_path("docs/intervals.md"), 1 << 20);
   int checked = 0;
   for (const CoverageRow& row : coverage_of(comparison.cells, comparison.coverage)) {
     if (row.group.find(", h100, several") == std::string::npos) continue;
@@ -92,7 +92,7 @@ void check_printed_coverage(const Comparison& comparison) {
 
 TEST_CASE("docs/fidelity.md prints the errors of the rows that come with the project",
           "[calibration][fidelity-docs]") {
-  const std::string root = CCLGYM_SOURCE_DIR;
+  const std::string root = source_folder();
   const Table printed = printed_errors(read_text_file(root + "/docs/fidelity.md", 1 << 20));
   const std::string file = root + "/experiments/measured/nccl-sample.csv";
   const std::vector<Measurement> rows = read_measured_file(file);
@@ -134,7 +134,7 @@ ErrorSummary errors_of(const Comparison& comparison, Seen seen) {
 
 TEST_CASE("docs/calibration.md prints the errors of the sets of the netlab",
           "[calibration][fidelity-docs]") {
-  const std::string root = CCLGYM_SOURCE_DIR;
+  const std::string root = source_folder();
   std::istringstream lines(read_text_file(root + "/docs/calibration.md", 1 << 20));
   int checked = 0;
   for (std::string line; std::getline(lines, line);) {

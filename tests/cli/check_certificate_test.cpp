@@ -16,9 +16,9 @@ namespace {
 TEST_CASE("check-certificate verifies the certificates of synthesize and refuses altered ones",
           "[cli][check-certificate]") {
   const TemporaryFolder folder;
-  const Ended made = run_program(
-      {"synthesize", "--fabric", "dgx1", "--collective", "allgather", "--no-sweep", "-o", "made"},
-      folder.path());
+  const Ended made = run_program({"synthesize", "--fabric", "dgx1", "--collective", "allgather",
+                                  "--no-sweep", "--time-limit", "86400", "-o", "made"},
+                                 folder.path());
   INFO(made.err);
   REQUIRE(made.code == 0);
   CHECK(contains(made.out, "proofs    made/certificates"));
@@ -70,9 +70,10 @@ bool in_path(const std::string& program) {
 TEST_CASE("drat-trim accepts the proofs of check-certificate --drat, and refuses cut ones",
           "[cli][check-certificate]") {
   const TemporaryFolder folder;
-  const Ended made = run_program({"synthesize", "--fabric", "dgx1", "--collective", "gather",
-                                  "--pareto", "--no-sweep", "--quiet", "-o", "made"},
-                                 folder.path());
+  const Ended made =
+      run_program({"synthesize", "--fabric", "dgx1", "--collective", "gather", "--pareto",
+                   "--no-sweep", "--quiet", "--time-limit", "86400", "-o", "made"},
+                  folder.path());
   INFO(made.err);
   REQUIRE(made.code == 0);
   const Ended checked = run_program({"check-certificate", "made/certificates/gather-rup-5-2-6.json",

@@ -21,9 +21,8 @@ constexpr bool kReservesAddresses = false;
 
 // Runs `cclgym WORDS` in a folder by a shell with these limits ("-v 200000", "-f 4").
 Ended run_limited(const std::string& limits, const std::string& words, const std::string& folder) {
-  write_file(
-      folder + "/limited.sh",
-      "ulimit " + limits + "\nexec timeout 120 " CCLGYM_BINARY_DIR "/cclgym " + words + "\n");
+  write_file(folder + "/limited.sh",
+             "ulimit " + limits + "\nexec " + build_path("cclgym") + " " + words + "\n");
   const int status = std::system(  // NOLINT(cert-env33-c): a shell is what has ulimit
       ("cd '" + folder + "' && bash limited.sh > limited.out 2> limited.err").c_str());
   return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status),

@@ -2,13 +2,14 @@
 #include "cli/program.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {
 
-const std::string kMeasuredLoops = CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop";
-const std::string kLoopFile = CCLGYM_SOURCE_DIR "/experiments/loop-netlab.yaml";
+const std::string kMeasuredLoops = source_path("calibration/results/netlab/loop");
+const std::string kLoopFile = source_path("experiments/loop-netlab.yaml");
 
 TEST_CASE("loop --show prints the figures of docs/closed-loop.md, and writes pages if asked to",
           "[cli][loop]") {
@@ -85,9 +86,10 @@ TEST_CASE("loop refuses options that do not fit, and files that are not its own"
   write_file(folder / "bad.yaml",
              "name: x\nprior: p.csv\ncalls: [{collective: allredce, sizes: 1KiB}]\n");
   refused({"bad.yaml", "-o", "o"}, "bad.yaml:3:22");
-  const std::string good = "name: x\nprior: " CCLGYM_SOURCE_DIR
-                           "/calibration/results/netlab/loop-idle.csv\n"
-                           "calls: [{collective: allreduce, sizes: 1MiB}]\n";
+  const std::string good =
+      "name: x\nprior: " + source_path("calibration/results/netlab/loop-idle.csv") +
+      "\n"
+      "calls: [{collective: allreduce, sizes: 1MiB}]\n";
   write_file(folder / "policy.yaml", good + "policy: {file: gone.policy}\n");
   refused({"policy.yaml", "--plan"},
           "policy.yaml:4:16: there is no 'gone.policy'; expected a policy");

@@ -5,16 +5,15 @@
 #include <unistd.h>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/sanitized.hpp"
 
 namespace cclgym::test {
 
-std::string cclgym_path() { return CCLGYM_BINARY_DIR "/cclgym"; }
+std::string cclgym_path() { return build_path("cclgym"); }
 
 // AddressSanitizer refuses RTLD_DEEPBIND, with which the program loads MPI.
-bool has_mpi() {
-  return !kSanitized && std::filesystem::exists(CCLGYM_BINARY_DIR "/libcclgym-ranks.so");
-}
+bool has_mpi() { return !kSanitized && std::filesystem::exists(build_path("libcclgym-ranks.so")); }
 
 Words mpirun(std::size_t ranks, std::size_t node_size, const Words& args) {
   Words words{"OMPI_ALLOW_RUN_AS_ROOT=1",

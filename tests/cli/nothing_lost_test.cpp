@@ -6,6 +6,7 @@
 #include "cli/program.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
@@ -45,11 +46,11 @@ void refuses(const TemporaryFolder& folder, const std::vector<std::string>& args
 TEST_CASE("calibrate leaves a file alone that is not a sweep's", "[cli][nothing-lost]") {
   const TemporaryFolder folder;
   const std::vector<std::string> sweep{
-      "calibrate",   "mpi",      "--launch",     CCLGYM_ACTING_WORKER,
+      "calibrate",   "mpi",      "--launch",     build_path("tests/calibration/acting_worker"),
       "--sizes",     "64B,128B", "--collective", "allreduce",
       "--algorithm", "ring",     "--repeats",    "3",
       "--quiet",     "-o",       "mine"};
-  SKIP_UNLESS(fs::exists(CCLGYM_BINARY_DIR "/cclgym-mpi-worker"), kNeedsMpi);
+  SKIP_UNLESS(fs::exists(build_path("cclgym-mpi-worker")), kNeedsMpi);
   std::vector<std::string> fresh = sweep;
   fresh.push_back("--fresh");
   for (const std::string text : {"my only copy", "my only copy\n", "a,b\n1,2\n",

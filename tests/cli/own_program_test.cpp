@@ -13,6 +13,7 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/needs.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
@@ -21,7 +22,7 @@ namespace {
 // The commands of the section, each as a list of arguments. Paths that start with docs/ refer to
 // the source tree.
 std::vector<std::vector<std::string>> commands() {
-  const std::string root = CCLGYM_SOURCE_DIR;
+  const std::string root = source_folder();
   const std::string page = read_file(root + "/docs/collectives.md");
   const std::size_t section = page.find("\n## A program of your own\n");
   REQUIRE(section != std::string::npos);
@@ -75,7 +76,7 @@ TEST_CASE("a user's program is swept, dispatched, and chosen by a trained agent"
   CHECK(contains(table, "algorithm: scatter-pairs"));
   // The page shows the line as it is, but for the path, which depends on the folder.
   const std::string line = lines_with(table, "name: \"scatter-pairs\"");
-  CHECK(contains(read_file(std::string(CCLGYM_SOURCE_DIR) + "/docs/collectives.md"),
+  CHECK(contains(read_file(source_path("docs/collectives.md")),
                  line.substr(line.find("scatter_pairs.xml"))));
   const Ended dispatched =
       run_program({"simulate", "--fabric", "ndv4", "--collective", "broadcast", "--size", "4MiB",
@@ -99,8 +100,7 @@ TEST_CASE("a user's program is swept, dispatched, and chosen by a trained agent"
 
 TEST_CASE("what is wrong with a program is said at its place", "[cli][programs]") {
   const TemporaryFolder folder;
-  const std::string xml =
-      std::string(CCLGYM_SOURCE_DIR) + "/docs/examples/own_program/scatter_pairs.xml";
+  const std::string xml = source_path("docs/examples/own_program/scatter_pairs.xml");
   const auto refused = [&](const std::string& algorithms, const std::string& part) {
     write_file(folder / "e.yaml",
                "name: e\nfabrics: ndv4\ncollectives: broadcast\nsizes: 1MiB\nalgorithms: [" +
@@ -161,10 +161,11 @@ TEST_CASE("evaluate warns of a program that cannot run on the environment's mach
   write_file(folder / "two-nodes.yaml",
              "fabric: {name: ndv4, nodes: 2}\nactions: offline\n"
              "workload: {name: sweep, collectives: [broadcast], sizes: 1MiB}\n"
-             "programs: [{file: \"" CCLGYM_SOURCE_DIR
-             "/docs/examples/own_program/scatter_pairs.xml\", name: sp}]\n"
-             "knobs: {algorithm: [ring, sp], channels: 1, threads: nccl, chunk: protocol, "
-             "protocol: Simple}\n");
+             "programs: [{file: \"" +
+                 source_path("docs/examples/own_program/scatter_pairs.xml") +
+                 "\", name: sp}]\n"
+                 "knobs: {algorithm: [ring, sp], channels: 1, threads: nccl, chunk: protocol, "
+                 "protocol: Simple}\n");
   const Ended ended = run_program(
       {"evaluate", "two-nodes.yaml", "--against", "random", "--calls", "1", "--seeds", "1"},
       folder.path());
@@ -176,7 +177,7 @@ TEST_CASE("evaluate warns of a program that cannot run on the environment's mach
 
 TEST_CASE("verify refuses options of the execution without --execute", "[cli][programs]") {
   const TemporaryFolder folder;
-  const std::string file = CCLGYM_SOURCE_DIR "/docs/examples/own_program/scatter_pairs.xml";
+  const std::string file = source_path("docs/examples/own_program/scatter_pairs.xml");
   const Ended ended = run_program({"verify", file, "--seed", "2"}, folder.path());
   CHECK(ended.code == 2);
   CHECK(contains(ended.err, "--seed"));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -10,7 +9,8 @@
 #include <sstream>
 #include <string>
 #include <sys/wait.h>
-#include <thread>
+
+#include "support/waiting.hpp"
 
 namespace cclgym::test {
 
@@ -68,6 +68,7 @@ Processes processes_of(pid_t mpirun) {
     if (steps == 1) found.ranks.push_back(process);
     if (steps == 2) found.hosts.push_back(process);
     if (steps == 3) found.simulators.push_back(process);
+    if (steps > 0) found.parents[process] = parent;
   }
   // Process ids need not be in the order of the ranks.
   std::sort(found.ranks.begin(), found.ranks.end(),
@@ -75,24 +76,17 @@ Processes processes_of(pid_t mpirun) {
   return found;
 }
 
-bool ends_within(pid_t process, double limit_s) {
-  for (double waited_s = 0; waited_s < limit_s; waited_s += 0.01) {
-    if (parent_of(process) == 0) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
+bool ends(pid_t process) {
+  return comes_true([process] { return parent_of(process) == 0; });
 }
 
-int exit_code_of(pid_t process, double limit_s) {
-  for (double waited_s = 0; waited_s < limit_s; waited_s += 0.02) {
-    int status = 0;
-    if (::waitpid(process, &status, WNOHANG) == process) {
-      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+int exit_code_of(pid_t child) {
+  int status = 0;
+  if (comes_true([&] { return ::waitpid(child, &status, WNOHANG) == child; })) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
-  ::kill(process, SIGKILL);
-  ::waitpid(process, nullptr, 0);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
   return -1;
 }
 

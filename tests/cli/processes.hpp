@@ -1,6 +1,7 @@
 // Processes of a run under mpirun, as tests see and stop them.
 #pragma once
 
+#include <map>
 #include <sys/types.h>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct Processes {
   std::vector<pid_t> ranks;  ///< by rank
   std::vector<pid_t> hosts;
   std::vector<pid_t> simulators;
+  std::map<pid_t, pid_t> parents;  ///< parents of these processes
 };
 
 /// Parent of a process; 0 if it has ended.
@@ -20,11 +22,11 @@ struct Processes {
 /// Processes below `mpirun`; hosts and simulators in ascending order of their process ids.
 [[nodiscard]] Processes processes_of(pid_t mpirun);
 
-/// True if a process ends within `limit_s` seconds.
-[[nodiscard]] bool ends_within(pid_t process, double limit_s);
+/// Waits for the end of a process. False if it hangs (comes_true).
+[[nodiscard]] bool ends(pid_t process);
 
-/// Waits for the end of a child and returns its exit code, or 128 + the signal that ended it; kills
-/// it and returns -1 after `limit_s` seconds.
-[[nodiscard]] int exit_code_of(pid_t process, double limit_s);
+/// Waits for the end of a child and returns its exit code, or 128 + the signal that ended it. Kills
+/// it and returns -1 if it hangs (comes_true).
+[[nodiscard]] int exit_code_of(pid_t child);
 
 }  // namespace cclgym::test

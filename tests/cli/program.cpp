@@ -1,12 +1,15 @@
 #include "cli/program.hpp"
 
+#include <csignal>
 #include <fcntl.h>
 #include <stdexcept>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/waiting.hpp"
 
 namespace cclgym::test {
 
@@ -22,7 +25,7 @@ namespace {
   ::_exit(127);
 }
 
-const std::string kProgram = CCLGYM_BINARY_DIR "/cclgym";
+const std::string kProgram = build_path("cclgym");
 
 // Becomes cclgym, with files for output and errors. Never returns.
 [[noreturn]] void become_program(const std::vector<std::string>& args, const std::string& folder,
@@ -98,6 +101,16 @@ pid_t start_program(const std::vector<std::string>& args, const std::string& err
     become_program(args, ".", "/dev/null", err);
   }
   return child;
+}
+
+bool has_ended(pid_t child) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == child;
+}
+
+void wait_for_group(pid_t program) {
+  REQUIRE(comes_true([program] { return ::kill(-program, 0) != 0; }));
 }
 
 }  // namespace cclgym::test

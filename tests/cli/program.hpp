@@ -38,4 +38,11 @@ enum class Stream {
 [[nodiscard]] pid_t start_program(const std::vector<std::string>& args,
                                   const std::string& err = "/dev/null");
 
+/// True if a child has ended. Its exit status can still be waited for.
+[[nodiscard]] bool has_ended(pid_t child);
+
+/// Waits until no process of a started program's group is left. Workers of a program that was
+/// killed keep its files locked until they have noticed.
+void wait_for_group(pid_t program);
+
 }  // namespace cclgym::test

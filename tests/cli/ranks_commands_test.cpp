@@ -1,14 +1,12 @@
 // Tests under mpirun of the commands besides run: the same bytes as in one process, mistakes,
 // kills.
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +18,7 @@
 #include "support/needs.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thorough.hpp"
+#include "support/waiting.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -229,18 +228,34 @@ TEST_CASE("killed simulators: a fit goes on with the same result", "[cli][ranks]
   fit[2] = folder / "m.csv";
   REQUIRE(run_program(with(fit, {"--out", folder / "one.yaml", "--name", "set"})).code == 0);
   const std::string log = folder / "log";
-  const pid_t run =
-      start_words(mpirun(4, 2, with(fit, {"--out", folder / "ranks.yaml", "--name", "set"})), log);
+  const std::size_t wanted = thorough() ? 20 : 5;
   std::size_t killed = 0;
-  for (int i = 0; i < 500 && killed < (thorough() ? 20 : 5); ++i) {
-    const Processes now = processes_of(run);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (now.simulators.size() != 4) continue;
-    if (::kill(now.simulators[killed % 4], SIGKILL) == 0) ++killed;
-    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  int code = 70;
+  // A task that is killed twice ends a fit, and a fit may be over after few kills: it is started
+  // again.
+  for (int attempt = 0; attempt < 20 && (code == 70 || killed <= 2); ++attempt) {
+    killed = 0;
+    const pid_t run = start_words(
+        mpirun(4, 2, with(fit, {"--out", folder / "ranks.yaml", "--name", "set"})), log);
+    pid_t last = 0;
+    while (killed < wanted && !has_ended(run)) {
+      // All simulators are there again.
+      Processes now;
+      REQUIRE(comes_true([&] {
+        now = processes_of(run);
+        return (now.simulators.size() == 4 && std::ranges::count(now.simulators, last) == 0) ||
+               has_ended(run);
+      }));
+      if (now.simulators.size() != 4) continue;
+      last = now.simulators[killed % 4];
+      if (::kill(last, SIGKILL) == 0) ++killed;
+    }
+    code = exit_code_of(run);
+    INFO(read_file(log));
+    CHECK((code == 0 || code == 70));
+    if (code == 70) CHECK(read_file(log).find("killed by signal 9") != std::string::npos);
   }
-  CHECK(exit_code_of(run, 60) == 0);
-  INFO(read_file(log));
+  CHECK(code == 0);
   CHECK(killed > 2);
   CHECK((read_file(folder / "ranks.yaml") == read_file(folder / "one.yaml")));
 }

@@ -1,13 +1,11 @@
 // Tests of cclgym run under mpirun: the same bytes, refusals, kills. Cases that are hidden by [.]
 // run only with the thorough tests.
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <set>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -21,6 +19,7 @@
 #include "support/needs.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thorough.hpp"
+#include "support/waiting.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -122,7 +121,7 @@ TEST_CASE("mistakes end all ranks with one message from rank 0", "[cli][ranks][t
   }
 }
 
-// An experiment of some seconds, and its results.
+// An experiment of 288 cells, and its results.
 struct Sweep {
   explicit Sweep(std::size_t channels) {
     std::string list = "1";
@@ -158,57 +157,107 @@ struct Sweep {
   std::string bytes;
 };
 
-// Waits until a run has simulators and its first results.
-Processes wait_for_work(const Sweep& sweep, pid_t run, std::size_t simulators) {
-  for (int i = 0; i < 1500; ++i) {
-    const Processes found = processes_of(run);
-    if (found.simulators.size() == simulators && sweep.saved() > 0) return found;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  FAIL("the run does not start");
-  return {};
-}
+// Limits in these tests that a stopped process reaches, but a slow one does not.
+const std::string kPatience = "20s";
 
 // A sweep under mpirun that has its first results.
 struct StartedSweep {
   StartedSweep(std::size_t ranks, std::size_t node_size, const Words& more = {})
-      : run(start_words(mpirun(ranks, node_size, sweep.args(more)), log)),
-        found(wait_for_work(sweep, run, ranks)) {}
+      : words(mpirun(ranks, node_size, sweep.args(more))), ranks_(ranks) {
+    start();
+  }
 
+  // Starts the run from the beginning, and again if it ended before it was seen at work.
+  void start() {
+    bool works = false;
+    while (!works) {
+      fs::remove_all(sweep.folder / "out");
+      run = start_words(words, log);
+      REQUIRE(comes_true([&] {
+        found = processes_of(run);
+        works = found.simulators.size() == ranks_ && sweep.saved() > 0;
+        return works || has_ended(run);
+      }));
+      if (!works) REQUIRE(exit_code_of(run) == 0);
+    }
+  }
+
+  // Exit code of the run, in which `fault` ends processes. A run may be faster than the fault: then
+  // it is started again.
+  template <class Fault>
+  [[nodiscard]] int code_after(const Fault& fault) {
+    int code = 0;
+    for (int attempt = 0; attempt < kAttempts && code == 0; ++attempt) {
+      if (attempt > 0) start();
+      fault();
+      code = exit_code_of(run);
+      if (code == 0) CHECK((read_file(sweep.folder / "out/results.csv") == sweep.bytes));
+    }
+    return code;
+  }
+
+  static constexpr int kAttempts = 20;
   Sweep sweep{8};
+  Words words;
   std::string log = sweep.folder / "log";
-  pid_t run;
+  pid_t run = -1;
   Processes found;
+
+ private:
+  std::size_t ranks_;
 };
+
+// Number of cells that a run's last message says have no result.
+std::size_t lost_cells(const std::string& text) {
+  const std::size_t end = text.find(" of 288 cells ha");
+  if (end == std::string::npos) return 0;
+  return std::stoul(text.substr(text.rfind("; ", end) + 2));
+}
 
 TEST_CASE("killed and stopped simulators, killed hosts: the run goes on",
           "[cli][ranks][thorough]") {
   SKIP_UNLESS(has_mpi(), kNeedsMpi);
-  const StartedSweep started(6, 2, {"--cell-timeout", "2s"});
-  const auto& [sweep, log, run, found] = started;
+  StartedSweep started(6, 2, {"--cell-timeout", "2s"});
+  const Sweep& sweep = started.sweep;
   Random random(16);
   const auto chosen_of = [&random](const std::vector<pid_t>& processes) {
     const auto last = static_cast<std::int64_t>(processes.size()) - 1;
     return processes[static_cast<std::size_t>(random.integer(0, last))];
   };
-  std::size_t faults = 0;
-  for (int round = 0; round < (thorough() ? 20 : 6); ++round) {
-    const Processes now = processes_of(run);
-    // Two of the three hosts are killed; the tasks go on with the third one.
-    const bool host = round == 2 || round == 4;
-    const std::vector<pid_t>& processes = host ? now.hosts : now.simulators;
-    if (processes.empty()) continue;
-    const int signal = !host && round % 3 == 1 ? SIGSTOP : SIGKILL;
-    if (::kill(chosen_of(processes), signal) == 0) ++faults;
-    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  const auto disturb = [&] {
+    constexpr std::size_t kCellsBetween = 12;
+    std::size_t faults = 0;
+    for (int round = 0; round < (thorough() ? 20 : 6); ++round) {
+      const Processes now = processes_of(started.run);
+      const std::size_t saved = sweep.saved();
+      // Two of the three hosts are killed; the tasks go on with the third one.
+      const bool host = round == 2 || round == 4;
+      const std::vector<pid_t>& processes = host ? now.hosts : now.simulators;
+      if (processes.empty()) continue;
+      const int signal = !host && round % 3 == 1 ? SIGSTOP : SIGKILL;
+      if (::kill(chosen_of(processes), signal) == 0) ++faults;
+      REQUIRE(comes_true(
+          [&] { return sweep.saved() >= saved + kCellsBetween || has_ended(started.run); }));
+    }
+    return faults;
+  };
+  std::size_t faults = disturb();
+  int code = exit_code_of(started.run);
+  // A run that was over after few faults is started again.
+  for (int attempt = 1; attempt < StartedSweep::kAttempts && faults < 3; ++attempt) {
+    started.start();
+    faults = disturb();
+    code = exit_code_of(started.run);
   }
   CHECK(faults >= 3);
-  const int code = exit_code_of(run, 60);
-  INFO(read_file(log));
-  if (code != 0) {  // a cell was killed twice, or was in a simulator that was stopped
+  const std::string text = read_file(started.log);
+  INFO(text);
+  // A cell was killed twice, or was in a simulator that was stopped, or the machine is slow.
+  if (code != 0) {
     CHECK((code == 3 || code == 70));
-    CHECK(read_file(log).find(" no result: the same command runs ") != std::string::npos);
-    CHECK(sweep.saved() >= 288 - faults);
+    CHECK(text.find(" no result: the same command runs ") != std::string::npos);
+    CHECK(lost_cells(text) > 0);
+    CHECK(sweep.saved() == 288 - lost_cells(text));
     REQUIRE(run_program(sweep.args()).code == 0);
   }
   CHECK((read_file(sweep.folder / "out/results.csv") == sweep.bytes));
@@ -217,18 +266,15 @@ TEST_CASE("killed and stopped simulators, killed hosts: the run goes on",
 TEST_CASE("a killed rank ends the run; a resume on other ranks computes only what is missing",
           "[.][cli][ranks][thorough]") {
   SKIP_UNLESS(has_mpi(), kNeedsMpi);
-  const Sweep sweep(8);
-  const std::string log = sweep.folder / "log";
   for (const std::size_t victim : {std::size_t{0}, std::size_t{2}}) {
-    fs::remove_all(sweep.folder / "out");
-    const pid_t run = start_words(mpirun(4, 0, sweep.args()), log);
-    const Processes found = wait_for_work(sweep, run, 4);
-    REQUIRE(found.ranks.size() == 4);
-    ::kill(found.ranks[victim], SIGKILL);
-    CHECK(exit_code_of(run, 20) > 0);
-    for (const pid_t process : found.simulators) {
-      CHECK(ends_within(process, 2));
-    }
+    StartedSweep started(4, 0);
+    const Sweep& sweep = started.sweep;
+    const int code = started.code_after([&] {
+      REQUIRE(started.found.ranks.size() == 4);
+      ::kill(started.found.ranks[victim], SIGKILL);
+    });
+    CHECK(code > 0);
+    for (const pid_t process : started.found.simulators) CHECK(ends(process));
     const std::size_t saved = sweep.saved();
     CHECK(saved > 0);
     CHECK((sweep.bytes.starts_with(read_file(sweep.folder / "out/results.csv"))));
@@ -246,35 +292,30 @@ TEST_CASE("a killed rank ends the run; a resume on other ranks computes only wha
 
 TEST_CASE("rank 0 says on SIGTERM how to resume", "[.][cli][ranks][thorough]") {
   SKIP_UNLESS(has_mpi(), kNeedsMpi);
-  const StartedSweep started(2, 0);
-  const auto& [sweep, log, run, found] = started;
-  REQUIRE(!found.ranks.empty());
-  ::kill(found.ranks[0], SIGTERM);
-  CHECK(exit_code_of(run, 20) == 143);
-  const std::string text = read_file(log);
+  StartedSweep started(2, 0);
+  const int code = started.code_after([&] {
+    REQUIRE(!started.found.ranks.empty());
+    ::kill(started.found.ranks[0], SIGTERM);
+  });
+  CHECK(code == 143);
+  const std::string text = read_file(started.log);
   INFO(text);
   CHECK(text.find(" of 288 cells done; the same command resumes\n") != std::string::npos);
 }
 
 TEST_CASE("a stopped simulator is killed at the limit of its cell", "[.][cli][ranks][thorough]") {
   SKIP_UNLESS(has_mpi(), kNeedsMpi);
-  int code = 0;
   // A simulator that is stopped between two cells loses none: then another run is tried.
-  for (int attempt = 0; attempt < 8 && code == 0; ++attempt) {
-    const StartedSweep started(4, 2, {"--cell-timeout", "2s"});
-    const auto& [sweep, log, run, found] = started;
-    ::kill(found.simulators[0], SIGSTOP);
-    code = exit_code_of(run, 60);
-    const std::string text = read_file(log);
-    INFO(text);
-    if (code != 0) {
-      CHECK(text.find("took longer than 2 s; 1 of ") != std::string::npos);
-      CHECK(sweep.saved() == 287);
-      CHECK(run_program(sweep.args()).code == 0);
-    }
-    CHECK((read_file(sweep.folder / "out/results.csv") == sweep.bytes));
-  }
+  StartedSweep started(4, 2, {"--cell-timeout", kPatience});
+  const Sweep& sweep = started.sweep;
+  const int code = started.code_after([&] { ::kill(started.found.simulators[0], SIGSTOP); });
+  const std::string text = read_file(started.log);
+  INFO(text);
   CHECK(code == 3);
+  CHECK(text.find("took longer than 20 s; 1 of ") != std::string::npos);
+  CHECK(sweep.saved() == 287);
+  CHECK(run_program(sweep.args()).code == 0);
+  CHECK((read_file(sweep.folder / "out/results.csv") == sweep.bytes));
 }
 
 // True for the end of a run whose silent ranks were aborted after all work was done. mpirun of
@@ -283,71 +324,72 @@ bool ended_by_abort(int code) { return code == 0 || code == 128 + SIGSEGV; }
 
 TEST_CASE("a stopped node's cells go to others, and the run ends", "[.][cli][ranks][thorough]") {
   SKIP_UNLESS(has_mpi(), kNeedsMpi);
-  const StartedSweep started(6, 2, {"--peer-timeout", "2s"});
-  const auto& [sweep, log, run, found] = started;
+  const StartedSweep started(6, 2, {"--peer-timeout", kPatience});
+  const Processes& found = started.found;
   REQUIRE(found.ranks.size() == 6);
   // Rank 4 speaks for the last node.
-  const auto is_child = [rank = found.ranks[4]](pid_t process) {
-    return parent_of(process) == rank;
-  };
+  const auto is_child = [&](pid_t process) { return found.parents.at(process) == found.ranks[4]; };
   const auto child = std::find_if(found.hosts.begin(), found.hosts.end(), is_child);
   REQUIRE(child != found.hosts.end());
   const pid_t host = *child;
   for (const pid_t simulator : found.simulators) {
-    if (parent_of(simulator) == host) ::kill(simulator, SIGSTOP);
+    if (found.parents.at(simulator) == host) ::kill(simulator, SIGSTOP);
   }
   ::kill(found.ranks[4], SIGSTOP);
   ::kill(host, SIGSTOP);
-  CHECK(ended_by_abort(exit_code_of(run, 60)));
-  INFO(read_file(log));
-  CHECK((read_file(sweep.folder / "out/results.csv") == sweep.bytes));
-  CHECK(fs::exists(sweep.folder / "out/report.html"));
-  for (const pid_t process : found.simulators) CHECK(ends_within(process, 2));
+  CHECK(ended_by_abort(exit_code_of(started.run)));
+  INFO(read_file(started.log));
+  CHECK((read_file(started.sweep.folder / "out/results.csv") == started.sweep.bytes));
+  CHECK(fs::exists(started.sweep.folder / "out/report.html"));
+  for (const pid_t process : found.simulators) CHECK(ends(process));
 }
 
 TEST_CASE("a stopped host's cells go to others, those of a stopped simulator to a new one",
           "[.][cli][ranks][thorough]") {
   SKIP_UNLESS(has_mpi(), kNeedsMpi);
   for (const bool host : {true, false}) {
-    const StartedSweep started(4, 2, {"--peer-timeout", "2s"});
-    const auto& [sweep, log, run, found] = started;
-    REQUIRE(found.hosts.size() == 2);
-    ::kill(host ? found.hosts[1] : found.simulators[1], SIGSTOP);
-    CHECK(ended_by_abort(exit_code_of(run, 60)));
-    INFO(read_file(log));
-    CHECK((read_file(sweep.folder / "out/results.csv") == sweep.bytes));
+    const StartedSweep started(4, 2, {"--peer-timeout", kPatience});
+    REQUIRE(started.found.hosts.size() == 2);
+    ::kill(host ? started.found.hosts[1] : started.found.simulators[1], SIGSTOP);
+    CHECK(ended_by_abort(exit_code_of(started.run)));
+    INFO(read_file(started.log));
+    CHECK((read_file(started.sweep.folder / "out/results.csv") == started.sweep.bytes));
   }
 }
 
 TEST_CASE("a stopped rank that speaks for no node does not keep the run from ending",
           "[.][cli][ranks][thorough]") {
   SKIP_UNLESS(has_mpi(), kNeedsMpi);
-  const StartedSweep started(6, 2, {"--peer-timeout", "2s"});
-  const auto& [sweep, log, run, found] = started;
-  REQUIRE(found.ranks.size() == 6);
-  ::kill(found.ranks[5], SIGSTOP);
-  CHECK(ended_by_abort(exit_code_of(run, 60)));
-  INFO(read_file(log));
-  CHECK((read_file(sweep.folder / "out/results.csv") == sweep.bytes));
+  const StartedSweep started(6, 2, {"--peer-timeout", kPatience});
+  REQUIRE(started.found.ranks.size() == 6);
+  ::kill(started.found.ranks[5], SIGSTOP);
+  CHECK(ended_by_abort(exit_code_of(started.run)));
+  INFO(read_file(started.log));
+  CHECK((read_file(started.sweep.folder / "out/results.csv") == started.sweep.bytes));
 }
 
 TEST_CASE("the node of rank 0 is stopped: the others end the run", "[.][cli][ranks][thorough]") {
   SKIP_UNLESS(has_mpi(), kNeedsMpi);
-  const StartedSweep started(6, 2, {"--peer-timeout", "2s"});
-  const auto& [sweep, log, run, found] = started;
-  REQUIRE(found.ranks.size() == 6);
-  for (const pid_t simulator : found.simulators) {
-    if (parent_of(parent_of(simulator)) == found.ranks[0]) ::kill(simulator, SIGSTOP);
-  }
-  for (const pid_t host : found.hosts) {
-    if (parent_of(host) == found.ranks[0]) ::kill(host, SIGSTOP);
-  }
-  ::kill(found.ranks[0], SIGSTOP);
-  CHECK(exit_code_of(run, 30) > 0);
-  const std::string text = read_file(log);
+  StartedSweep started(6, 2, {"--peer-timeout", kPatience});
+  const Processes& found = started.found;
+  const Sweep& sweep = started.sweep;
+  const int code = started.code_after([&] {
+    REQUIRE(found.ranks.size() == 6);
+    for (const pid_t simulator : found.simulators) {
+      if (found.parents.at(found.parents.at(simulator)) == found.ranks[0]) {
+        ::kill(simulator, SIGSTOP);
+      }
+    }
+    for (const pid_t host : found.hosts) {
+      if (found.parents.at(host) == found.ranks[0]) ::kill(host, SIGSTOP);
+    }
+    ::kill(found.ranks[0], SIGSTOP);
+  });
+  CHECK(code > 0);
+  const std::string text = read_file(started.log);
   INFO(text);
-  CHECK(count_of(text, "error: rank 0 was silent for 2 s; the same command resumes\n") == 1);
-  for (const pid_t process : found.simulators) CHECK(ends_within(process, 2));
+  CHECK(count_of(text, "error: rank 0 was silent for 20 s; the same command resumes\n") == 1);
+  for (const pid_t process : found.simulators) CHECK(ends(process));
   CHECK(run_program(sweep.args()).code == 0);
   CHECK((read_file(sweep.folder / "out/results.csv") == sweep.bytes));
 }

@@ -9,8 +9,10 @@
 #include "cli/program.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/places.hpp"
 #include "support/sanitized.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/thorough.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -30,7 +32,7 @@ std::vector<std::string> command_table() {
   return names;
 }
 
-const std::string kMpiWorker = CCLGYM_BINARY_DIR "/cclgym-mpi-worker";
+const std::string kMpiWorker = build_path("cclgym-mpi-worker");
 
 struct WorkingCall {
   std::vector<std::string> args;
@@ -42,7 +44,7 @@ struct WorkingCall {
 
 // A working call of each command, in the folder of prepare().
 const std::map<std::string, WorkingCall>& working_calls() {
-  const std::string worker = CCLGYM_ACTING_WORKER;
+  const std::string worker = build_path("tests/calibration/acting_worker");
   static const std::map<std::string, WorkingCall> calls{
       {"run", {.args = {"run", "e.yaml", "--out", "o", "--jobs", "2"}}},
       {"merge", {.args = {"merge", "parts", "--out", "o"}}},
@@ -89,8 +91,7 @@ const std::map<std::string, WorkingCall>& working_calls() {
         .needs_torch = true,
         .needs_mpi = true}},
       {"loop",
-       {.args = {"loop", "--show", CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop", "-o",
-                 "o"}}},
+       {.args = {"loop", "--show", source_path("calibration/results/netlab/loop"), "-o", "o"}}},
       {"export", {.args = {"export", "trained", "--to", "o.policy"}, .needs_torch = true}},
       {"deploy",
        {.args = {"deploy", "--constants", "--machine", "dgx1", "--for", "nccl-2.28", "-o", "o"}}}};
@@ -101,12 +102,25 @@ const char* const kSmallEnvironment =
     "{fabric: {name: ethernet, servers: 2, gpus_per_server: 2}, actions: openmpi, oracle: true,\n"
     " workload: {name: sweep, collectives: [allreduce], sizes: 64B..128B x2}}\n";
 
-// Writes the inputs of the calls.
-void prepare(const TemporaryFolder& folder) {
+// Runs a command that makes an input.
+void make_input(const TemporaryFolder& folder, const std::vector<std::string>& args) {
+  const Ended ended = run_program(args, folder.path());
+  INFO(args[0] << ": " << ended.err);
+  REQUIRE((ended.code == 0 || ended.err.find("cannot train") != std::string::npos));
+}
+
+// Writes the inputs of the call of `run`, and its results into the folder "done".
+void prepare_run(const TemporaryFolder& folder) {
   write_file(folder / "e.yaml",
              "name: e\nfabrics: [dgx1]\ncollectives: [allreduce]\nalgorithms: [ring, tree]\n"
              "protocols: [LL, Simple]\nchannels: [1, 2]\nsizes: 1KiB..64KiB x4\n"
              "timeline: [{algorithm: ring, size: 64KiB}]\n");
+  make_input(folder, {"run", "e.yaml", "--out", "done", "--quiet"});
+}
+
+// Writes the inputs of the calls.
+void prepare(const TemporaryFolder& folder) {
+  prepare_run(folder);
   write_file(folder / "m.csv",
              "system,ranks,nodes,collective,size_bytes,time_us_median\nlab,8,1,all_reduce,1024,30\n"
              "lab,8,1,all_reduce,65536,40\nlab,8,1,all_reduce,1048576,90\n");
@@ -119,19 +133,14 @@ void prepare(const TemporaryFolder& folder) {
                  "evaluate:\n  - label: all\n    options: " + kSmallEnvironment +
                  "agent: {encoder: [8], lstm: 4, head: 6, value: 4}\nwarm_start: {iterations: 1}\n"
                  "ppo: {iterations: 1, environments: 4, steps: 16, sequence: 8}\nseeds: [1]\n");
-  const auto done = [&](const std::vector<std::string>& args) {
-    const Ended ended = run_program(args, folder.path());
-    INFO(args[0] << ": " << ended.err);
-    REQUIRE((ended.code == 0 || ended.err.find("cannot train") != std::string::npos));
-  };
-  done({"run", "e.yaml", "--out", "done", "--quiet"});
   for (const char* shard : {"1/2", "2/2"}) {
-    done({"run", "e.yaml", "--shard", shard, "--out", "parts", "--quiet"});
+    make_input(folder, {"run", "e.yaml", "--shard", shard, "--out", "parts", "--quiet"});
   }
-  done({"compile", "ring", "--collective", "allreduce", "--gpus", "4", "--out", "ring.xml"});
-  done({"synthesize", "--fabric", "z52", "--collective", "allgather", "--pareto", "--no-sweep",
-        "--quiet", "-o", "made"});
-  done({"train", "t.yaml", "--out", "trained", "--quiet"});
+  make_input(folder,
+             {"compile", "ring", "--collective", "allreduce", "--gpus", "4", "--out", "ring.xml"});
+  make_input(folder, {"synthesize", "--fabric", "z52", "--collective", "allgather", "--pareto",
+                      "--no-sweep", "--quiet", "-o", "made"});
+  make_input(folder, {"train", "t.yaml", "--out", "trained", "--quiet"});
 }
 
 // Names and contents of all files of a folder.
@@ -159,9 +168,9 @@ const std::vector<Disturbed>& disturbances() {
   return all;
 }
 
-// Runs a call in copies of a folder, with undisturbed and disturbed streams, and compares the
-// files.
-void check_call(const WorkingCall& call, const std::string& prepared, int code) {
+// Runs a call in copies of a folder, with undisturbed streams and a sample of the disturbed ones,
+// and compares the files.
+void check_call(const WorkingCall& call, const std::string& prepared, int code, Sample& sample) {
   const auto in_copy = [&](const std::array<Stream, 3>& streams,
                            std::map<std::string, std::string>& files) {
     // The path is always the same, because some files contain it.
@@ -177,6 +186,7 @@ void check_call(const WorkingCall& call, const std::string& prepared, int code) 
   INFO("undisturbed, standard error: " << whole.err);
   CHECK(whole.code == code);
   for (const Disturbed& disturbed : disturbances()) {
+    if (sample.skips()) continue;
     INFO(disturbed.what);
     std::map<std::string, std::string> files;
     const Ended ended = in_copy(disturbed.streams, files);
@@ -207,8 +217,9 @@ TEST_CASE("the calls of this test match the table of commands", "[cli][streams]"
 }
 
 TEST_CASE("every command ends properly with closed or full streams, and loses nothing",
-          "[cli][streams]") {
+          "[cli][streams][thorough]") {
   SKIP_UNLESS(fs::is_character_file("/dev/full"), kNeedsDevFull);
+  Sample sample(4);
   const TemporaryFolder folder;
   prepare(folder);
   const bool trained = fs::exists(folder / "trained");
@@ -218,7 +229,7 @@ TEST_CASE("every command ends properly with closed or full streams, and loses no
   for (const auto& [name, call] : working_calls()) {
     INFO(name);
     const bool works = (trained || !call.needs_torch) && (mpi || !call.needs_mpi);
-    check_call(call, folder.path(), works ? 0 : 2);
+    check_call(call, folder.path(), works ? 0 : 2, sample);
   }
 }
 
@@ -241,8 +252,9 @@ TEST_CASE("with --json, every command prints one JSON value and nothing else",
   }
 }
 
-TEST_CASE("so do help, version and mistakes", "[cli][streams]") {
+TEST_CASE("so do help, version and mistakes", "[cli][streams][thorough]") {
   SKIP_UNLESS(fs::is_character_file("/dev/full"), kNeedsDevFull);
+  Sample sample(6);
   const TemporaryFolder folder;
   std::vector<std::vector<std::string>> calls{{}, {"--help"}, {"--version"}, {"no-such-command"}};
   for (const std::string& name : command_table()) {
@@ -252,13 +264,13 @@ TEST_CASE("so do help, version and mistakes", "[cli][streams]") {
   for (const auto& args : calls) {
     INFO((args.empty() ? "no arguments" : args.front()) << (args.size() > 1 ? " --help" : ""));
     const bool mistake = args.empty() || !args.back().starts_with("--");
-    check_call({.args = args}, folder.path(), mistake ? 2 : 0);
+    check_call({.args = args}, folder.path(), mistake ? 2 : 0, sample);
   }
 }
 
 TEST_CASE("with standard error closed, results contain nothing else", "[cli][streams]") {
   const TemporaryFolder folder;
-  prepare(folder);
+  prepare_run(folder);
   const Ended ended = run_with_streams({"run", "e.yaml", "--out", "o"}, folder.path(),
                                        {Stream::Kept, Stream::Kept, Stream::Closed});
   CHECK(ended.code == 0);
@@ -267,7 +279,7 @@ TEST_CASE("with standard error closed, results contain nothing else", "[cli][str
 
 TEST_CASE("a command whose readers went away finishes its work and its files", "[cli][streams]") {
   const TemporaryFolder folder;
-  prepare(folder);
+  prepare_run(folder);
   const Ended errors = run_with_streams({"run", "e.yaml", "--out", "o"}, folder.path(),
                                         {Stream::Kept, Stream::Kept, Stream::Unread});
   CHECK(errors.code == 0);
@@ -288,7 +300,7 @@ TEST_CASE("the workers guard their streams, too", "[cli][streams]") {
     std::vector<std::string> args;
     const char* needs;
   };
-  const std::string folder = CCLGYM_BINARY_DIR "/";
+  const std::string folder = build_path("");
   // The MPI worker's input is empty, so it prints its name and ends.
   for (const Worker& worker : {Worker{kMpiWorker, {}, kNeedsMpi},
                                Worker{folder + "cclgym-cuda-worker", {"--version"}, kNeedsCuda},

@@ -7,12 +7,13 @@
 #include "cli/program.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {
 
-const std::string kRoot = CCLGYM_SOURCE_DIR;
+const std::string kRoot = source_folder();
 const std::string kSynthesisPage = kRoot + "/docs/synthesis.md";
 
 std::vector<std::string> split_lines(const std::string& text) {
@@ -55,7 +56,10 @@ std::string run_block(const std::vector<std::string>& block, const std::string& 
       line.pop_back();
       continue;
     }
-    const Ended ended = run_program(arguments_of(line), folder);
+    std::vector<std::string> args = arguments_of(line);
+    // A limit that no machine reaches; that of the page is enough on most.
+    if (args[0] == "synthesize") args.insert(args.end(), {"--time-limit", "86400"});
+    const Ended ended = run_program(args, folder);
     INFO(line << "\n" << ended.err);
     REQUIRE(ended.code == 0);
     out = ended.out;

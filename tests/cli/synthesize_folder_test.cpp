@@ -1,16 +1,14 @@
 // Tests of the output folder of cclgym synthesize: interruptions, continuation, other input.
-#include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <sys/wait.h>
-#include <thread>
 
 #include "cli/program.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/waiting.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -31,26 +29,19 @@ Files file_texts(const std::string& folder) {
   return files;
 }
 
+// A synthesis of step schedules whose time limit no machine reaches.
+std::vector<std::string> synthesis_into(const std::string& out, const std::string& fabric,
+                                        const std::string& collective) {
+  return {"synthesize", "--fabric",     fabric,  "--collective", collective, "--pareto",
+          "--no-sweep", "--time-limit", "86400", "-o",           out};
+}
+
 std::vector<std::string> exchange_into(const std::string& out) {
-  return {"synthesize", "--fabric", "dgx1", "--collective", "alltoall", "--pareto",
-          "--no-sweep", "-o",       out};
+  return synthesis_into(out, "dgx1", "alltoall");
 }
 
 std::vector<std::string> gather_into(const std::string& out) {
-  return {"synthesize", "--fabric", "z52", "--collective", "allgather", "--pareto",
-          "--no-sweep", "-o",       out};
-}
-
-// A search of several seconds, whose first answers come soon.
-std::vector<std::string> long_search_into(const std::string& out) {
-  return {"synthesize",           "--fabric",     "dgx1",      "--without",
-          "gpu0:gpu4, gpu1:gpu5", "--collective", "broadcast", "--pareto",
-          "--no-sweep",           "-o",           out};
-}
-
-bool has_answer(const std::string& out) {
-  return fs::exists(out + "/synthesis.txt") &&
-         contains(read_file(out + "/synthesis.txt"), "\nfound broadcast ");
+  return synthesis_into(out, "z52", "allgather");
 }
 
 std::vector<std::string> with(std::vector<std::string> args, const std::vector<std::string>& more) {
@@ -58,48 +49,59 @@ std::vector<std::string> with(std::vector<std::string> args, const std::vector<s
   return args;
 }
 
-// Starts the program and sends the signal as soon as `there` is true. Returns the wait status.
-int interrupt(const std::vector<std::string>& args, const std::string& err, int signal,
-              const std::function<bool()>& there) {
-  const pid_t program = start_program(args, err);
-  int status = 0;
-  for (int k = 0; k < 20'000; ++k) {
-    if (there()) break;
-    if (::waitpid(program, &status, WNOHANG) == program) return status;
-    std::this_thread::sleep_for(std::chrono::microseconds(500));
-  }
+// A search that needs more than one turn.
+std::vector<std::string> failed_link_into(const std::string& out) {
+  return with(synthesis_into(out, "dgx1", "allgather"), {"--without", "gpu0:gpu4"});
+}
+
+bool has_answer(const std::string& out) {
+  return fs::exists(out + "/synthesis.txt") &&
+         contains(read_file(out + "/synthesis.txt"), "\nfound broadcast ");
+}
+
+// A search without end in practice, whose first answers come soon.
+std::vector<std::string> long_search_into(const std::string& out) {
+  return with(synthesis_into(out, "dgx1", "broadcast"), {"--without", "gpu0:gpu4, gpu1:gpu5"});
+}
+
+// Starts the long search and sends the signal after its first answer. Returns the wait status.
+int interrupt_after_answer(const std::string& out, const std::string& err, int signal) {
+  const pid_t program = start_program(long_search_into(out), err);
+  CHECK(comes_true([&] { return has_answer(out) || has_ended(program); }));
   ::kill(program, signal);
+  int status = 0;
   ::waitpid(program, &status, 0);
   return status;
 }
 
-TEST_CASE("synthesize continues after a time limit, and ends with the files of one long run",
+TEST_CASE("synthesize continues after a limit, and ends with the files of one long run",
           "[cli][synthesize]") {
   const TemporaryFolder folder;
-  const Ended whole = run_program(exchange_into("whole"), folder.path());
+  const Ended whole = run_program(failed_link_into("whole"), folder.path());
   INFO(whole.err);
   REQUIRE(whole.code == 0);
   CHECK_FALSE(contains(whole.out, "may go on"));
 
-  // Nothing can be found in a millisecond: the exit code is 1, and the bounds are said.
+  // Nothing can be found before the first turn of a search: the exit code is 1, and the bounds are
+  // said.
   const Ended first =
-      run_program(with(exchange_into("parts"), {"--time-limit", "0.001"}), folder.path());
+      run_program(with(failed_link_into("parts"), {"--max-conflicts", "1"}), folder.path());
   CHECK(first.code == 1);
-  CHECK(contains(first.out, "alltoall on dgx1: 0 programs\nbounds: steps >= 2"));
+  CHECK(contains(first.out, "allgather on dgx1 without=gpu0:gpu4: 0 programs\nbounds: steps >= 3"));
   CHECK(contains(first.out, "may go on"));
   CHECK(fs::exists(folder / "parts/report.html"));
-  for (const char* limit : {"0.1", "0.2"}) {
-    const Ended part =
-        run_program(with(exchange_into("parts"), {"--time-limit", limit}), folder.path());
-    CHECK((part.code == 0 || part.code == 1));
-  }
-  const Ended last = run_program(exchange_into("parts"), folder.path());
+  const Ended part =
+      run_program(with(failed_link_into("parts"), {"--max-conflicts", "500"}), folder.path());
+  CHECK(part.code == 0);
+  CHECK(contains(part.out, "may go on"));
+  CHECK(file_texts(folder / "parts") != file_texts(folder / "whole"));
+  const Ended last = run_program(failed_link_into("parts"), folder.path());
   INFO(last.err);
   CHECK(last.code == 0);
   CHECK(file_texts(folder / "parts") == file_texts(folder / "whole"));
 
   // A further run searches for nothing, and keeps the refutations that are proven.
-  const Ended again = run_program(exchange_into("parts"), folder.path());
+  const Ended again = run_program(failed_link_into("parts"), folder.path());
   CHECK(again.code == 0);
   CHECK(contains(again.err, "continuing: "));
   CHECK(again.out == last.out);
@@ -115,8 +117,7 @@ TEST_CASE(
   REQUIRE(fs::exists(out + "/report.html"));
   write_file(out + "/programs/mine.xml", "<algo/>");
   // Another input, killed during its search.
-  const int killed =
-      interrupt(long_search_into(out), "/dev/null", SIGKILL, [&] { return has_answer(out); });
+  const int killed = interrupt_after_answer(out, "/dev/null", SIGKILL);
   REQUIRE(WIFSIGNALED(killed));
   CHECK_FALSE(fs::exists(out + "/report.html"));
   for (const auto& entry : fs::directory_iterator(out + "/programs")) {
@@ -137,15 +138,14 @@ TEST_CASE("Ctrl-C during a search ends with exit code 130 and says how to go on"
           "[cli][synthesize]") {
   const TemporaryFolder folder;
   const std::string out = folder / "made";
-  const int status =
-      interrupt(long_search_into(out), folder / "err", SIGINT, [&] { return has_answer(out); });
+  const int status = interrupt_after_answer(out, folder / "err", SIGINT);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 130);
   CHECK(contains(read_file(folder / "err"),
                  "interrupted: the answers so far are kept; the same command continues\n"));
   CHECK_FALSE(fs::exists(out + "/report.html"));
   // The answer that was found is enough for a program.
-  const Ended ended = run_program(with(long_search_into(out), {"--time-limit", "0.01"}));
+  const Ended ended = run_program(with(long_search_into(out), {"--max-conflicts", "1"}));
   CHECK(ended.code == 0);
   CHECK(contains(ended.err, " of an earlier run "));
   CHECK(contains(ended.out, "note: The search stopped early: the best program has R/C "));
@@ -156,9 +156,7 @@ TEST_CASE("synthesize removes its own files for another input, and refuses forei
   const TemporaryFolder folder;
   REQUIRE(run_program(gather_into("made"), folder.path()).code == 0);
   write_file(folder / "made/notes.txt", "mine");
-  const Ended other = run_program({"synthesize", "--fabric", "z52", "--collective", "reducescatter",
-                                   "--pareto", "--no-sweep", "-o", "made"},
-                                  folder.path());
+  const Ended other = run_program(synthesis_into("made", "z52", "reducescatter"), folder.path());
   CHECK(other.code == 0);
   CHECK(contains(other.err, "a synthesis of other input, whose files are removed\n"));
   CHECK(read_file(folder / "made/notes.txt") == "mine");

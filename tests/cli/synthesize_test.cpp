@@ -13,12 +13,18 @@
 namespace cclgym::test {
 namespace {
 
+// Runs cclgym synthesize with a time limit that no machine reaches.
+Ended run_synthesis(std::vector<std::string> args, const std::string& folder) {
+  args.insert(args.begin(), {"synthesize", "--time-limit", "86400"});
+  return run_program(args, folder);
+}
+
 TEST_CASE("synthesize writes programs, a dispatch table and pictures, which other commands take",
           "[cli][synthesize]") {
   const TemporaryFolder folder;
-  const Ended made = run_program({"synthesize", "--fabric", "dgx1", "--collective", "allgather",
-                                  "--pareto", "--sizes", "[12KiB, 48MiB]", "-o", "made"},
-                                 folder.path());
+  const Ended made = run_synthesis({"--fabric", "dgx1", "--collective", "allgather", "--pareto",
+                                    "--sizes", "[12KiB, 48MiB]", "-o", "made"},
+                                   folder.path());
   INFO(made.err);
   REQUIRE(made.code == 0);
   CHECK(contains(made.out, "bounds: steps >= 2, rounds per chunk >= 7/6"));
@@ -96,9 +102,8 @@ TEST_CASE("fabrics on which nothing can be synthesised are refused in one messag
                "  - {name: gpu1, kind: gpu}\n  - {name: gpu2, kind: gpu}\n"
                "links:\n" +
                    links);
-    const Ended ended =
-        run_program({"synthesize", "--fabric", "f.yaml", "--collective", "broadcast", "-o", "made"},
-                    folder.path());
+    const Ended ended = run_synthesis(
+        {"--fabric", "f.yaml", "--collective", "broadcast", "-o", "made"}, folder.path());
     INFO(ended.err);
     CHECK(ended.code == 2);
     CHECK(std::count(ended.err.begin(), ended.err.end(), '\n') == 1);
@@ -130,9 +135,9 @@ TEST_CASE("one-way links that form a circle are synthesised for", "[cli][synthes
             ", kind: nvlink, bandwidth: 25 GB/s, latency: 1us, duplex: false}\n";
   }
   write_file(folder / "circle.yaml", text);
-  const Ended made = run_program({"synthesize", "--fabric", "circle.yaml", "--collective",
-                                  "reducescatter", "--no-sweep", "-o", "made"},
-                                 folder.path());
+  const Ended made = run_synthesis(
+      {"--fabric", "circle.yaml", "--collective", "reducescatter", "--no-sweep", "-o", "made"},
+      folder.path());
   INFO(made.err);
   CHECK(made.code == 0);
   CHECK(contains(made.out, "bounds: steps >= 2, rounds per chunk >= 2\n"));
@@ -144,24 +149,23 @@ TEST_CASE("without a program, synthesize says the bounds and ends with exit code
           "[cli][synthesize]") {
   const TemporaryFolder folder;
   // Trees carry chunks of several targets only.
-  const Ended ended = run_program(
-      {"synthesize", "--fabric", "dgx1", "--collective", "gather", "--throughput", "-o", "made"},
-      folder.path());
+  const Ended ended = run_synthesis(
+      {"--fabric", "dgx1", "--collective", "gather", "--throughput", "-o", "made"}, folder.path());
   CHECK(ended.code == 1);
   CHECK(contains(ended.out,
                  "gather on dgx1: 0 programs\nbounds: rounds per chunk >= 7/6\nnote: "
                  "Trees do not help gather: no chunk has two targets.\n"));
-  const Ended silent = run_program({"synthesize", "--fabric", "dgx1", "--collective", "gather",
-                                    "--throughput", "--quiet", "-o", "made"},
-                                   folder.path());
+  const Ended silent = run_synthesis(
+      {"--fabric", "dgx1", "--collective", "gather", "--throughput", "--quiet", "-o", "made"},
+      folder.path());
   CHECK(silent.code == 1);
   CHECK(silent.out.empty());
   CHECK(silent.err == "no program; bounds: rounds per chunk >= 7/6\n");
   CHECK_FALSE(contains(ended.out, "programs  "));
   CHECK(contains(ended.out, "certificates (1 file)\n"));
-  const Ended relayed = run_program({"synthesize", "--fabric", "dgx2", "--without", "nvswitch0",
-                                     "--collective", "allgather", "-o", "other"},
-                                    folder.path());
+  const Ended relayed = run_synthesis(
+      {"--fabric", "dgx2", "--without", "nvswitch0", "--collective", "allgather", "-o", "other"},
+      folder.path());
   CHECK(relayed.code == 1);
   CHECK(contains(relayed.out, "takes that path on channels 0 to 31"));
 }
@@ -170,9 +174,9 @@ TEST_CASE("Gather and Scatter have bounds, a report and certificates, but no fil
           "[cli][synthesize]") {
   const TemporaryFolder folder;
   for (const std::string collective : {"gather", "scatter"}) {
-    const Ended made = run_program(
-        {"synthesize", "--fabric", "dgx1", "--collective", collective, "--root", "3", "-o", "made"},
-        folder.path());
+    const Ended made =
+        run_synthesis({"--fabric", "dgx1", "--collective", collective, "--root", "3", "-o", "made"},
+                      folder.path());
     INFO(made.err);
     CHECK(made.code == 0);
     // Seven chunks of each of the other ranks pass six link units of the root; C of Scatter counts
@@ -204,9 +208,9 @@ TEST_CASE("experiments say what they synthesise while they are loaded", "[cli][s
 TEST_CASE("--without takes a list with blanks", "[cli][synthesize]") {
   const TemporaryFolder folder;
   const Ended made =
-      run_program({"synthesize", "--fabric", "dgx1", "--without", "gpu0:gpu4, gpu1:gpu5",
-                   "--collective", "broadcast", "--throughput", "--sizes", "[64KiB]", "-o", "made"},
-                  folder.path());
+      run_synthesis({"--fabric", "dgx1", "--without", "gpu0:gpu4, gpu1:gpu5", "--collective",
+                     "broadcast", "--throughput", "--sizes", "[64KiB]", "-o", "made"},
+                    folder.path());
   INFO(made.err);
   CHECK(made.code == 0);
   // Labels in results have no commas.

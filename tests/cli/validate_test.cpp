@@ -8,12 +8,13 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/needs.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
 namespace {
 
-const std::string kShipped = CCLGYM_SOURCE_DIR "/calibration/results/netlab/validation";
+const std::string kShipped = source_path("calibration/results/netlab/validation");
 
 TEST_CASE("validate --show prints earlier rows, and writes pages if asked to", "[cli][validate]") {
   const TemporaryFolder folder;
@@ -56,7 +57,7 @@ TEST_CASE("validate --show refuses options for measuring, and folders without ro
   refused({}, "missing RUN");
 }
 
-const std::string kNcclWorker = CCLGYM_BINARY_DIR "/cclgym-nccl-worker";
+const std::string kNcclWorker = build_path("cclgym-nccl-worker");
 
 std::vector<std::string> on_nccl(const std::string& policy, const std::vector<std::string>& more) {
   std::vector<std::string> args{"validate",
@@ -64,7 +65,7 @@ std::vector<std::string> on_nccl(const std::string& policy, const std::vector<st
                                 "--backend",
                                 "nccl",
                                 "--launch",
-                                CCLGYM_ACTING_WORKER " nccl",
+                                build_path("tests/calibration/acting_worker") + " nccl",
                                 "--rounds",
                                 "2",
                                 "--repeats",

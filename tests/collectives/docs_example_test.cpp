@@ -5,11 +5,12 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 namespace {
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(CCLGYM_SOURCE_DIR) + "/" + path);
+  std::ifstream file(cclgym::test::source_path(path));
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

@@ -2,12 +2,13 @@
 
 #include "core/files/text_file.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 using namespace cclgym;
 
 TEST_CASE("docs: every listing of docs/dsl.md is compiled here and works",
           "[collectives][dsl-example]") {
-  const std::string root = CCLGYM_SOURCE_DIR;
+  const std::string root = test::source_folder();
   const std::string source = read_text_file(root + "/tests/collectives/dsl_example.hpp", 1 << 20);
   const std::string page = read_text_file(root + "/docs/dsl.md", 1 << 20);
   const std::string fence = "```cpp\n";

@@ -6,12 +6,13 @@
 #include "env/gym/wrappers/wrapper_registry.hpp"
 #include "env/registry.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 namespace cclgym {
 namespace {
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(CCLGYM_SOURCE_DIR) + "/" + path);
+  std::ifstream file(test::source_path(path));
   REQUIRE(file.good());
   std::ostringstream text;
   text << file.rdbuf();

@@ -10,13 +10,14 @@
 #include "sim/tuners/dispatch_table.hpp"
 #include "support/catch.hpp"
 #include "support/doc_page.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 namespace {
 
-const std::string kPage = CCLGYM_SOURCE_DIR "/docs/experiments.md";
+const std::string kPage = test::source_path("docs/experiments.md");
 
 TEST_CASE("docs/experiments.md has the tables of the option records", "[experiments][docs]") {
   test::DocPage page("experiments.md");
@@ -44,9 +45,9 @@ TEST_CASE("the dispatch table in docs/experiments.md is valid", "[experiments][d
 
 TEST_CASE("docs/library.md shows docs/examples/own_collective.cpp unchanged",
           "[experiments][docs]") {
-  const std::string page = test::read_file(CCLGYM_SOURCE_DIR "/docs/library.md");
+  const std::string page = test::read_file(test::source_path("docs/library.md"));
   const std::string program =
-      test::read_file(CCLGYM_SOURCE_DIR "/docs/examples/own_collective.cpp");
+      test::read_file(test::source_path("docs/examples/own_collective.cpp"));
   REQUIRE(program.find("int main()") != std::string::npos);
   CHECK(page.find("\n```cpp\n" + program + "```\n") != std::string::npos);
 }

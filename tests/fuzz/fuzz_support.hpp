@@ -11,6 +11,15 @@
 
 #include "core/error.hpp"
 
+// FUZZ_TARGET(NAME) { … } defines a target's entry: libFuzzer's in a build with CCLGYM_FUZZ, and fuzz_NAME elsewhere, where
+// one program replays the seeds of all targets (replay_seeds.cpp). Its parameters are `data` and `size`.
+#ifdef CCLGYM_FUZZ
+#define FUZZ_TARGET(name) \
+  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+#else
+#define FUZZ_TARGET(name) extern "C" int fuzz_##name(const std::uint8_t* data, std::size_t size)
+#endif
+
 namespace cclgym::fuzz {
 
 /// Aborts unless a message is one printable line that a user can read.

@@ -138,14 +138,15 @@ class Text(unittest.TestCase):
 class Check(unittest.TestCase):
     """Tests which lines --check compares on another platform."""
 
-    def check(self, here, new=None):
+    def check(self, here, new=None, one_in=1):
         """Returns the exit status, the printed text, and the parts that were recorded."""
         build = mock.Mock()
         build.platform.return_value = {**HERE, **here}
         made = []
 
-        def make(_, parts, quick):
+        def make(_, parts, quick, share):
             self.assertTrue(quick)
+            self.assertEqual(share, one_in)
             made.extend(parts)
             return recording(LINES if new is None else new, **here)
 
@@ -154,7 +155,7 @@ class Check(unittest.TestCase):
             file.write_text(recording().text(), encoding="utf-8")
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
-                status = record.check(build, file, None)
+                status = record.check(build, file, None, one_in)
         return status, out.getvalue(), made
 
     def test_same_platform(self):
@@ -188,11 +189,48 @@ class Check(unittest.TestCase):
         self.assertEqual((status, made), (77, []))
         self.assertTrue(out.startswith("not run: proof: "))
 
+    def test_sample(self):
+        # A sample of one in a million has the parts only that are always whole.
+        one = {"training/export/csv": LINES["training/export/csv"]}
+        self.assertEqual(self.check({}, one, 10**6), (0, "1 lines, no difference\n", ["training"]))
+        self.assertEqual(self.check({}, {**one, "training/more": "0" * 64}, 10**6)[0], 1)
+
     def test_differences(self):
         lines = dict(LINES)
         lines.pop("errors/line/cclgym")
         self.assertEqual(self.check({}, lines)[0], 1)
         self.assertEqual(self.check({}, {**LINES, "simulate/more": "0" * 64})[0], 1)
+
+
+class Sample(unittest.TestCase):
+    def test_share(self):
+        names = [f"errors/line/cclgym {i}" for i in range(3000)]
+        self.assertEqual([name for name in names if not record.in_sample(name, 1)], [])
+        self.assertTrue(850 < sum(record.in_sample(name, 3) for name in names) < 1150)
+        self.assertTrue(all(record.in_sample(f"golden/{i}", 10**6) for i in range(9)))
+
+    def test_lines_of_an_experiment_are_together(self):
+        for i in range(99):
+            name = f"simulate/cross/fabric-{i}/ring/flow"
+            taken = record.in_sample(name, 3)
+            self.assertEqual(record.in_sample(f"{name}/allreduce", 3), taken)
+            self.assertEqual(record.in_sample(f"{name}/alltoall", 3), taken)
+
+    def test_only_the_sample_is_run(self):
+        """The commands that the part errors runs are those of its lines in the sample."""
+        build = mock.Mock(trains=True)
+        build.listed.return_value = ["flow"]
+        build.run.return_value = (2, b"", b"")
+        made = []
+        with tempfile.TemporaryDirectory() as folder:
+            for one_in in (1, 5):
+                build.run.reset_mock()
+                recorder = record.Recorder(build, folder, True, lambda _: None, one_in)
+                made.append(recorder.record("errors"))
+                self.assertEqual(build.run.call_count, len(made[-1]))
+        whole, sample = made
+        self.assertEqual(sample, {n: v for n, v in whole.items() if record.in_sample(n, 5)})
+        self.assertTrue(0 < len(sample) < len(whole) / 2)
 
 
 class Comparable(unittest.TestCase):

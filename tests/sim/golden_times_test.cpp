@@ -7,6 +7,7 @@
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -28,7 +29,7 @@ TEST_CASE("times have the same bits in every build type", "[sim][golden-times]")
       }
     }
   }
-  const std::string path = std::string(CCLGYM_SOURCE_DIR) + "/tests/sim/golden_times.txt";
+  const std::string path = source_path("tests/sim/golden_times.txt");
   if (std::getenv("CCLGYM_UPDATE_GOLDEN") != nullptr) write_text_file(path, text);
   CHECK(read_text_file(path, 1 << 20) == text);
 }

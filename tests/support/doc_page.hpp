@@ -7,6 +7,7 @@
 
 #include "core/options/option.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
@@ -16,9 +17,7 @@ class DocPage {
  public:
   /// Reads a page by its file name, for example "fabrics.md".
   explicit DocPage(const std::string& name)
-      : path_(std::string(CCLGYM_SOURCE_DIR "/docs/").append(name)),
-        text_(read_file(path_)),
-        expected_(text_) {}
+      : path_(source_path("docs/").append(name)), text_(read_file(path_)), expected_(text_) {}
 
   /// The page as it is in the file.
   [[nodiscard]] const std::string& text() const { return text_; }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "support/places.hpp"
+
 namespace cclgym::test {
 
 /// Runs a command of the shell without its output; true if it succeeds.
@@ -17,7 +19,7 @@ inline bool succeeds(const std::string& command) {
 class Netlab {
  public:
   Netlab(const std::string& name, const std::string& net, int hosts)
-      : words_{"env", "NETLAB=" + name, "NETLAB_NET=" + net, CCLGYM_SOURCE_DIR "/scripts/netlab"},
+      : words_{"env", "NETLAB=" + name, "NETLAB_NET=" + net, source_path("scripts/netlab")},
         up_(does("up --hosts " + std::to_string(hosts))) {}
   ~Netlab() {
     if (up_) (void)does("down");

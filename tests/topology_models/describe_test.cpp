@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/places.hpp"
 #include "topology_models/fabric_file.hpp"
 #include "topology_models/fabrics.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 
 // The expected text of a file in golden/.
 std::string golden(const std::string& name) {
-  std::ifstream file(std::string(CCLGYM_SOURCE_DIR "/tests/topology_models/golden/") + name);
+  std::ifstream file(test::source_path("tests/topology_models/golden/") + name);
   REQUIRE(file.good());
   std::ostringstream text;
   text << file.rdbuf();

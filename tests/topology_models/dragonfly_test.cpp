@@ -3,10 +3,10 @@
 #include "topology_models/dragonfly.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
 
+#include "support/allocations.hpp"
 #include "topology_models/fabrics.hpp"
 #include "topology_models/metrics/metrics.hpp"
 
@@ -227,23 +227,32 @@ TEST_CASE("servers are spread over dragonfly groups as asked", "[topology_models
 }
 
 TEST_CASE("frontier at scale: building and routing are cheap", "[topology_models][dragonfly]") {
-  const auto start = std::chrono::steady_clock::now();
-  const FabricPtr fabric = fabric_of("frontier", 256);
-  const double build_s = seconds_since(start);
-  CHECK(fabric->ranks() == 2048);
-  const auto routing = std::chrono::steady_clock::now();
-  std::size_t links = 0;
-  constexpr int kRoutes = 16384;
-  for (int k = 0; k < kRoutes; ++k) {
-    const int source = k % 2048;
-    links += fabric->route(source, (source + 1 + k / 8) % 2048, k % 8).size();
-  }
-  const double route_s = seconds_since(routing) / kRoutes;
-  CHECK(links > kRoutes);
-  INFO("build " << build_s << " s, route " << route_s * 1e6 << " us");
-  // A generous bound, because sanitizers are slow, and the computer may be busy.
-  CHECK(build_s < 6);
-  CHECK(route_s < 400e-6);
+  struct Work {
+    double build;  ///< bytes allocated per link
+    double route;  ///< bytes allocated per route
+  };
+  const auto work_of = [](int servers) {
+    const std::size_t before = test::allocated_bytes();
+    const FabricPtr fabric = fabric_of("frontier", servers);
+    const std::size_t built = test::allocated_bytes();
+    const int ranks = 8 * servers;
+    REQUIRE(fabric->ranks() == ranks);
+    constexpr int kRoutes = 16384;
+    std::size_t links = 0;
+    for (int k = 0; k < kRoutes; ++k) {
+      links += fabric->route(k % ranks, (k % ranks + 1 + k / 8) % ranks, k % 8).size();
+    }
+    CHECK(links > kRoutes);
+    return Work{static_cast<double>(built - before) / static_cast<double>(fabric->links().size()),
+                static_cast<double>(test::allocated_bytes() - built) / kRoutes};
+  };
+  // The work of a link, and that of a route, hardly depend on the size of the machine.
+  const Work small = work_of(64);
+  const Work large = work_of(256);
+  INFO("bytes per link " << small.build << " and " << large.build << ", per route " << small.route
+                         << " and " << large.route);
+  CHECK(large.build <= 1.5 * small.build);
+  CHECK(large.route <= 1.5 * small.route);
 }
 
 }  // namespace cclgym

@@ -1,6 +1,7 @@
 // Compares docs/fabrics.md with the option records of the loader and the facts of the fabrics. With
 // CCLGYM_UPDATE_DOCS=1 in the environment, the test writes the generated parts of the page.
 #include "support/doc_page.hpp"
+#include "support/places.hpp"
 #include "topology_models/describe/describe.hpp"
 #include "topology_models/fabric_file.hpp"
 #include "topology_models/fabrics.hpp"
@@ -61,7 +62,7 @@ TEST_CASE("docs/fabrics.md holds the tables of all fabrics and keys, as the reco
 
 TEST_CASE("the example in docs/fabrics.md is the shipped file", "[topology_models][fabric-docs]") {
   const std::string example =
-      test::read_file(CCLGYM_SOURCE_DIR "/experiments/fabrics/two-islands.yaml");
+      test::read_file(test::source_path("experiments/fabrics/two-islands.yaml"));
   REQUIRE_FALSE(example.empty());
   CHECK(test::DocPage("fabrics.md").text().find("```yaml\n" + example + "```\n") !=
         std::string::npos);

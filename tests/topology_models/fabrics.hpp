@@ -1,7 +1,6 @@
 // Fabrics and small helpers that several tests of this layer use.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <random>
 #include <string>
@@ -26,10 +25,6 @@ inline FabricPtr fabric_of(const std::string& name, int servers = 1, int gpus = 
 
 inline const Node& node_at(const Fabric& fabric, NodeId id) {
   return fabric.nodes()[static_cast<std::size_t>(id)];
-}
-
-inline double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 /// The message of the UserError that a call throws; fails the test if there is none.

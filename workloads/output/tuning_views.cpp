@@ -1,6 +1,7 @@
 #include "workloads/output/tuning_views.hpp"
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // The configurations that a search found for the calls of a job.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "workloads/timing/job_tuning.hpp"

@@ -14,6 +14,7 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/needs.hpp"
+#include "support/places.hpp"
 
 namespace cclgym {
 namespace {
@@ -34,7 +35,7 @@ bool writes_onnx() {
 
 // The interpreter of the virtual environment, or else the system's.
 std::string python() {
-  const std::string venv = CCLGYM_SOURCE_DIR "/.venv/bin/python3";
+  const std::string venv = test::source_path(".venv/bin/python3");
   return std::filesystem::exists(venv) ? venv : "/usr/bin/python3";
 }
 
@@ -94,9 +95,9 @@ TEST_CASE("An ONNX runtime and the network in plain loops agree", "[agents][onnx
   for (const PolicyShape& shape : {test::small_shape(), no_memory}) {
     const test::TemporaryFolder folder;
     write_case(shape, 31, folder.path());
-    const std::string command =
-        fmt::format("{} -B {}/tests/agents/export/onnx_check.py {} >{}/said 2>&1", python(),
-                    CCLGYM_SOURCE_DIR, folder.path(), folder.path());
+    const std::string command = fmt::format("{} -B {} {} >{}/said 2>&1", python(),
+                                            test::source_path("tests/agents/export/onnx_check.py"),
+                                            folder.path(), folder.path());
     const int status = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe)
     INFO(read_text_file(folder.path() + "/said", kMostSaid));
     REQUIRE(WIFEXITED(status));

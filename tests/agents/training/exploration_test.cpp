@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/places.hpp"
 
 namespace cclgym {
 namespace {
@@ -136,7 +137,7 @@ TEST_CASE("Equal weights are one weight, and gradients add up over weights",
 }
 
 TEST_CASE("The papers' regimes in docs/agents.md are rules", "[agents][exploration]") {
-  std::ifstream file(CCLGYM_SOURCE_DIR "/docs/agents.md");
+  std::ifstream file(test::source_path("docs/agents.md"));
   std::ostringstream text;
   text << file.rdbuf();
   const std::string page = text.str();

@@ -36,7 +36,8 @@ void lowered_bar(const LoweredCase& one) {
   Bar bar{.name = name_of(one)};
   // The programs that cclgym synthesize writes. Step schedules are searched for on one server.
   const Synthesis made = measured(bar, [&] {
-    return synthesize(*fabric, one.kind, {.pareto = one.servers == 1, .fuse = false});
+    return synthesize(*fabric, one.kind,
+                      {.pareto = one.servers == 1, .time_limit_s = 20, .fuse = false});
   });
   double best = 0;
   const SynthesizedProgram* program = nullptr;

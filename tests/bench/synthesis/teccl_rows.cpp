@@ -36,7 +36,9 @@ Ndv2 ndv2_epochs(int chassis) {
 // The search for symmetries is a part of the time.
 MinimumTicks shortest(const TimedInstance& timed, const Demand& demand) {
   const std::vector<InstanceGroup> groups = semiregular_groups(timed.instance);
-  return minimum_ticks(timed, demand, {.group = groups.empty() ? InstanceGroup{} : groups.front()});
+  return minimum_ticks(
+      timed, demand,
+      {.deadline = Deadline(60), .group = groups.empty() ? InstanceGroup{} : groups.front()});
 }
 
 bool is_right(const TimedInstance& timed, const Demand& demand, const MinimumTicks& found) {
@@ -136,7 +138,8 @@ void teccl_table4(bool quick) {
                            "allgather", std::to_string(fabric.gpus))};
     const MinimumTicks found = measured(bar, [&] {
       return minimum_ticks(
-          timed, demand, {.time_limit_s = 60, .group = largest_gpu_group(fabric), .prove = false});
+          timed, demand,
+          {.deadline = Deadline(60), .group = largest_gpu_group(fabric), .prove = false});
     });
     const bool right = is_right(timed, demand, found);
     bar.value = right ? fmt::format("{:.2f} us, bound {:.2f} us",

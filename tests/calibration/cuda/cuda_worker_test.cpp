@@ -10,6 +10,7 @@
 #include "calibration/cuda/cuda_testing.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym {
@@ -35,7 +36,7 @@ Ended run(const std::string& command) {
 }
 
 Ended run_worker(const std::string& arguments) {
-  return run(std::string(CCLGYM_BINARY_DIR) + "/cclgym-" + arguments);
+  return run(test::build_path("cclgym-") + arguments);
 }
 
 }  // namespace
@@ -76,10 +77,10 @@ TEST_CASE("without a visible GPU, a worker refuses in one line of JSON and ends 
 
 TEST_CASE("workers on several processes refuse together, in one line",
           "[calibration][cuda-worker]") {
-  SKIP_UNLESS(std::filesystem::exists(CCLGYM_BINARY_DIR "/libcclgym-ranks.so"), test::kNeedsMpi);
+  SKIP_UNLESS(std::filesystem::exists(test::build_path("libcclgym-ranks.so")), test::kNeedsMpi);
   const std::string start = "mpirun --allow-run-as-root --oversubscribe -n 3 ";
   ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
-  const Ended ended = run(start + CCLGYM_BINARY_DIR + "/cclgym-nccl-worker");
+  const Ended ended = run(start + test::build_path("cclgym-nccl-worker"));
   ::unsetenv("CUDA_VISIBLE_DEVICES");
   INFO(ended.out);
   CHECK(ended.code == 2);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
@@ -60,7 +61,7 @@ TEST_CASE("errors are summed up as logarithms", "[calibration][compare]") {
 }
 
 TEST_CASE("the tables are as in the golden file", "[calibration][compare]") {
-  const std::string path = CCLGYM_SOURCE_DIR "/tests/calibration/golden/compare.txt";
+  const std::string path = source_path("tests/calibration/golden/compare.txt");
   const std::string text = comparison_text(sample(), 3);
   if (std::getenv("CCLGYM_UPDATE_GOLDEN") != nullptr) write_file(path, text);
   CHECK(text == read_file(path));

@@ -7,6 +7,7 @@
 #include "calibration/compare/compare.hpp"
 #include "support/catch.hpp"
 #include "support/doc_page.hpp"
+#include "support/places.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -37,7 +38,7 @@ Compared own_choice(double measured_s, std::uint64_t bytes = 1024) {
 }
 
 std::vector<DecisionGroup> shipped_groups() {
-  const std::string file = std::string(CCLGYM_SOURCE_DIR) + "/experiments/measured/nccl-forced.csv";
+  const std::string file = source_path("experiments/measured/nccl-forced.csv");
   const Comparison comparison =
       compare(file, make_cells(read_measured_file(file), {}, file), std::nullopt, {.jobs = 2});
   CHECK(comparison.refused.empty());

@@ -14,6 +14,7 @@
 #include "deploy/loop/table_learner.hpp"
 #include "support/catch.hpp"
 #include "support/doc_page.hpp"
+#include "support/places.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -61,7 +62,7 @@ std::vector<ReplayedDetectors> replayed_detectors() {
     ReplayedDetectors learned{"LSTM " + of, {}, false};
     for (const int seed : {1, 2, 3}) {
       const std::string file =
-          fmt::format("{}/experiments/triggers/{}-seed-{}.yaml", CCLGYM_SOURCE_DIR, training, seed);
+          fmt::format("{}/{}-seed-{}.yaml", source_path("experiments/triggers"), training, seed);
       for (const TrainedTrigger& one : load_trained_triggers(file)) {
         const TriggerOf& trigger = one.trigger;
         if (trigger.learned) {
@@ -83,7 +84,7 @@ std::vector<ReplayedDetectors> replayed_detectors() {
 }  // namespace
 
 TEST_CASE("detectors: the recorded loop, replayed", "[docs]") {
-  const LoopRecord record = read_loop_record(CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop");
+  const LoopRecord record = read_loop_record(source_path("calibration/results/netlab/loop"));
   std::string table =
       "| lane | detector | changes found of 13 | median delay, calls | p90 | false alarms per "
       "1,000 "

@@ -18,6 +18,7 @@
 #include "experiments/measured/measured_file.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -140,9 +141,9 @@ struct PolicyReplayed {
 
 // `within`: LoopPolicySpec::within.
 PolicyReplayed replay_policy(double within) {
-  LoopConfig config = load_loop_config(CCLGYM_SOURCE_DIR "/experiments/loop-netlab-2.yaml");
+  LoopConfig config = load_loop_config(source_path("experiments/loop-netlab-2.yaml"));
   config.policy->within = within;
-  const std::string path = CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop-2/seed-1.policy";
+  const std::string path = source_path("calibration/results/netlab/loop-2/seed-1.policy");
   const PolicyFile file = parse_policy(read_text_file(path, kMostPolicyBytes), path);
   const LoopPlan plan = plan_loop(config, &file);
   const SweptMachine machine = swept_machine(config, plan);
@@ -188,7 +189,7 @@ TEST_CASE(
 }
 
 TEST_CASE("learner: in a replay of four sweeps it is faster than any table that stays") {
-  const LoopConfig config = load_loop_config(CCLGYM_SOURCE_DIR "/experiments/loop-netlab.yaml");
+  const LoopConfig config = load_loop_config(source_path("experiments/loop-netlab.yaml"));
   const LoopPlan plan = plan_loop(config);
   const SweptMachine machine = swept_machine(config, plan);
   constexpr int kSeeds = 8;

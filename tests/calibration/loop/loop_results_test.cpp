@@ -11,13 +11,14 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/doc_page.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
 
 namespace cclgym::test {
 namespace {
 
-const std::string kShippedLoop = CCLGYM_SOURCE_DIR "/experiments/loop-netlab.yaml";
+const std::string kShippedLoop = source_path("experiments/loop-netlab.yaml");
 
 LoopConfig config_of(const std::string& more) {
   const TemporaryFile file(
@@ -79,7 +80,7 @@ TEST_CASE("loop: a learned trigger is read from its file, and sent to the ranks"
   CHECK(!load_loop_config(kShippedLoop).trigger);
   const std::string plain = loop_request(config_of(""), {});
   CHECK(!contains(plain, "trigger"));
-  const std::string shipped = CCLGYM_SOURCE_DIR "/experiments/triggers/ethernet-seed-1.yaml";
+  const std::string shipped = source_path("experiments/triggers/ethernet-seed-1.yaml");
   const LoopConfig config = config_of("trigger: " + shipped + "\n");
   REQUIRE(config.trigger);
   CHECK(learned_trigger_fault(*config.trigger).empty());

@@ -5,7 +5,9 @@
 // and ends. In mode `introduce` that line is the first line that it prints. In mode `nccl` it is a
 // worker of NCCL on 8 ranks of one node: the policy takes 0.8 of the default's time, and named
 // algorithms 0.9; its log says that every call ran by tree/LL/2.
-// 1004 B: never answers   1008 B: ends   1012 B: an error   1016 B: refuses   1020 B: no samples
+// In mode `stuck` it never answers the request after as many as its second argument says.
+// 1004 B: says so and never answers   1008 B: ends   1012 B: an error   1016 B: refuses   1020 B:
+// no samples
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -53,6 +55,7 @@ int main(int argc, char** argv) {
                        R"("library":"acting, 1"}})")
             << std::endl;
   std::string line;
+  int answered = 0;
   while (std::getline(std::cin, line)) {
     const json request = json::parse(line);
     const int bytes = std::stoi(request.at("cell").at("size_bytes").get<std::string>());
@@ -61,8 +64,11 @@ int main(int argc, char** argv) {
       std::cout << line_of(argv[2], request.at("id").dump()) << std::endl;
       return 0;
     }
-    if (mode == "slow") ::usleep(20'000);
-    if (bytes == 1004) ::pause();
+    if (mode == "stuck" && answered++ == std::stoi(argv[2])) ::pause();
+    if (bytes == 1004) {
+      std::cout << "this one hangs" << std::endl;
+      ::pause();
+    }
     if (bytes == 1008 || mode == "dying") {
       std::cout << "something is wrong here" << std::endl;
       return 1;

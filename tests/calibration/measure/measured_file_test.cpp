@@ -3,6 +3,7 @@
 
 #include "calibration/measure/measured_cells.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
 
@@ -43,7 +44,7 @@ TEST_CASE("the file that an experiment shows can be compared and fitted",
     CHECK(cells.cells[0].fabric.servers == 2);
   }
   SECTION("programs of MSCCL are not taken for NCCL's choice") {
-    const std::string path = CCLGYM_SOURCE_DIR "/experiments/measured/azure-ndv4.csv";
+    const std::string path = source_path("experiments/measured/azure-ndv4.csv");
     const MeasuredCells cells = make_cells(read_measured_file(path), {}, path);
     CHECK(cells.rows == 57);
     CHECK(cells.cells.size() == 19);

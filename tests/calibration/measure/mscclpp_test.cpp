@@ -9,6 +9,7 @@
 #include "sim/simulator.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "topology_models/machines/registry.hpp"
 
 using namespace cclgym;
@@ -28,7 +29,7 @@ struct Errors {
 }  // namespace
 
 TEST_CASE("kernels of MSCCL++ take the times of its own tests", "[calibration][mscclpp]") {
-  const std::string path = CCLGYM_SOURCE_DIR "/experiments/measured/mscclpp.csv";
+  const std::string path = test::source_path("experiments/measured/mscclpp.csv");
   const MeasuredCells cells = make_cells(read_measured_file(path), {}, path);
   REQUIRE(cells.refused.empty());
   std::map<std::string, Errors> errors;

@@ -8,6 +8,7 @@
 #include "sim/simulator.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "topology_models/machines/registry.hpp"
 
 using namespace cclgym;
@@ -34,7 +35,7 @@ double time_of(const MeasuredCell& cell, const std::string& set) {
 }  // namespace
 
 TEST_CASE("the sets of Polaris predict its test system", "[calibration][sirius]") {
-  const std::string path = CCLGYM_SOURCE_DIR "/experiments/measured/alcf-sirius.csv";
+  const std::string path = test::source_path("experiments/measured/alcf-sirius.csv");
   const MeasuredCells cells = make_cells(read_measured_file(path), {}, path);
   REQUIRE(cells.refused.empty());
   CHECK(cells.rows == 474);

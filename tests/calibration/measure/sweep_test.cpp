@@ -15,13 +15,15 @@
 #include "sim/tuners/openmpi_algorithms.hpp"
 #include "support/catch.hpp"
 #include "support/needs.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
+#include "support/waiting.hpp"
 
 namespace cclgym::test {
 namespace {
 
-const std::string kWorker = CCLGYM_BINARY_DIR "/tests/calibration/acting_worker";
+const std::string kWorker = build_path("tests/calibration/acting_worker");
 
 MeasurementBackend acting(const std::vector<std::uint64_t>& sizes, const std::string& mode = "") {
   MeasurementBackend backend;
@@ -76,7 +78,14 @@ bool has(const std::string& text, const std::string& part) {
 TEST_CASE("a sweep records every outcome of a cell, and continues", "[calibration][sweep]") {
   const TemporaryFolder folder;
   const std::string path = folder / "m.csv";
-  const SweepOptions options{.path = path, .repeats = 10, .timeout_s = 2};
+  // The limit is over as soon as the worker hangs, and only then.
+  const auto hangs = [&] {
+    std::error_code error;
+    return std::filesystem::exists(path + ".log", error) &&
+           has(read_text_file(path + ".log", 1 << 20), "this one hangs");
+  };
+  const SweepOptions options{
+      .path = path, .repeats = 10, .timeout_s = 2, .clock = [&] { return hangs() ? 1e3 : 0.0; }};
   const SweepResult result =
       sweep(acting({64, 1004, 128, 1008, 256, 1012, 512, 1016, 1024, 1020, 2048}), options);
   CHECK(result.progress.done == 11);
@@ -123,27 +132,27 @@ TEST_CASE("a sweep that is killed loses at most the row in flight", "[calibratio
   const std::string path = folder / "m.csv";
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t i = 1; i <= 60; ++i) sizes.push_back(4 * i);
-  const SweepOptions options{.path = path, .repeats = 3};
+  const SweepOptions options{.path = path, .repeats = 3, .timeout_s = 3600};
   std::size_t before = 0;
   for (int kill = 0; kill < 4; ++kill) {
+    // The worker hangs in the row in flight.
+    const std::size_t answers = 1 + 2 * static_cast<std::size_t>(kill);
+    MeasurementBackend stuck = acting(sizes, "stuck");
+    stuck.command.arguments.push_back(std::to_string(answers));
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-      (void)sweep(acting(sizes, "slow"), options);
+      (void)sweep(stuck, options);
       ::_exit(0);
     }
-    // The first run has to start; a busy machine may take long.
-    const auto rows_now = [&] {
+    CHECK(comes_true([&] {
       std::error_code error;
-      return std::filesystem::exists(path, error) ? lines_of(path).size() : 0;
-    };
-    for (int wait = 0; wait < 6000 && rows_now() < before + 3; ++wait) ::usleep(10'000);
-    ::usleep(static_cast<useconds_t>(kill) * 7'000);
+      return std::filesystem::exists(path, error) && lines_of(path).size() > before + answers;
+    }));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
-    const std::size_t rows = lines_of(path).size() - 1;
-    CHECK(rows > before);
-    before = rows;
+    before += answers;
+    CHECK(lines_of(path).size() == 1 + before);
   }
   SECTION("also where a row was cut off in the middle") {
     const std::string text = read_text_file(path, 1 << 20);
@@ -193,7 +202,7 @@ TEST_CASE("a sweep refuses files and workers that it cannot use, with the reason
           "[calibration][sweep]") {
   const TemporaryFolder folder;
   const std::string path = folder / "m.csv";
-  const SweepOptions options{.path = path, .repeats = 3, .timeout_s = 5};
+  const SweepOptions options{.path = path, .repeats = 3, .timeout_s = 900};
   SECTION("rows of another sweep") {
     (void)sweep(acting({64, 128}), options);
     const std::string before = read_text_file(path, 1 << 20);
@@ -243,7 +252,7 @@ MeasurementBackend saying(const TemporaryFolder& folder, const std::string& mode
 std::string recorded(const TemporaryFolder& folder, const std::string& line) {
   const std::string path = folder / "m.csv";
   (void)::unlink(path.c_str());
-  const SweepOptions options{.path = path, .repeats = 1, .timeout_s = 5};
+  const SweepOptions options{.path = path, .repeats = 1, .timeout_s = 900};
   const MeasurementBackend backend = saying(folder, "recite", line);
   const SweepResult result = sweep(backend, options);
   CHECK(result.progress.done == 1);
@@ -344,7 +353,7 @@ TEST_CASE("a worker with a bad first line is refused by name, and no file is mad
   CHECK(has(refusal(R"({"worker":"mpi","refused":{"a":1}})", false), "cannot run here: {"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":"4,5","nodes":"2"}})", false),
             "column ranks of the sweep of 'mpi' would be '4,5'; expected a text without commas"));
-  SKIP_UNLESS(::access(CCLGYM_BINARY_DIR "/cclgym-mpi-worker", X_OK) == 0, kNeedsMpi);
+  SKIP_UNLESS(::access(build_path("cclgym-mpi-worker").c_str(), X_OK) == 0, kNeedsMpi);
   CHECK(has(refusal(R"({"worker":"mpi"})", true), "does not report its number of ranks"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":[4]})", true), "its number of ranks"));
   CHECK(has(refusal(R"({"worker":"mpi","environment":{"ranks":"many","nodes":"2"}})", true),

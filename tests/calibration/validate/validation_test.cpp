@@ -9,6 +9,7 @@
 
 #include "core/files/text_file.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/thrown.hpp"
 
@@ -152,7 +153,7 @@ TEST_CASE("the shipped rows of the netlab have the sweep's fastest configuration
                                                             {"traffic-2", {0.819, 0.802}}};
   for (const auto& [label, expected] : ratios) {
     const Validation part = read_validation(
-        CCLGYM_SOURCE_DIR "/calibration/results/netlab/validation/" + label + ".rows.csv", label);
+        source_path("calibration/results/netlab/validation/") + label + ".rows.csv", label);
     INFO(label);
     CHECK(part.ratio.mean == Approx(expected[0]).margin(0.0005));
     CHECK(part.swept_calls == part.calls.size());

@@ -10,6 +10,7 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/needs.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-const std::string kBuilt = CCLGYM_BINARY_DIR;
+const std::string kBuilt = build_folder();
 const std::string kOtherEngine = "use engine flow: --engine flow, or engine: flow in an experiment";
 const Words kSimulation{"simulate",    "--fabric", "dgx1",   "--collective", "allreduce",
                         "--algorithm", "ring",     "--size", "1MiB"};

@@ -5,6 +5,7 @@
 #include "cli/program.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
@@ -28,9 +29,7 @@ struct FileKind {
   std::vector<LineFault> faults;
 };
 
-std::string shipped(const std::string& path) {
-  return read_file(std::string(CCLGYM_SOURCE_DIR "/") + path);
-}
+std::string shipped(const std::string& path) { return read_file(source_path(path)); }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos;
@@ -167,7 +166,7 @@ FileKind tables() {
 }
 
 FileKind loops() {
-  const std::string folder = CCLGYM_SOURCE_DIR "/calibration/";
+  const std::string folder = source_path("calibration/");
   return {.name = "loop",
           .file = "l.yaml",
           .text = replaced(shipped("experiments/loop-netlab.yaml"), "../calibration/", folder),
@@ -333,7 +332,7 @@ TEST_CASE("a fault in a valid file is refused at its line", "[cli][wrong-inputs]
     rows.text = read_file(folder / rows.file);
     faults.check(rows);
   }
-  std::filesystem::copy(CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop", folder / "record");
+  std::filesystem::copy(source_path("calibration/results/netlab/loop"), folder / "record");
   FileKind record = loop_records();
   record.text = read_file(folder / record.file);
   faults.check(record);

@@ -7,6 +7,7 @@
 #include "cli/program.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym::test {
@@ -43,7 +44,7 @@ TEST_CASE("dry runs write nothing, with and without --json", "[cli][dry-run]") {
   REQUIRE(run_program({"run", "e.yaml", "--out", "done", "--quiet"}, folder.path()).code == 0);
   REQUIRE(run_program({"tune-dispatch", "done", "-o", "t.yaml", "--quiet"}, folder.path()).code ==
           0);
-  const std::string loop = CCLGYM_SOURCE_DIR "/experiments/loop-netlab.yaml";
+  const std::string loop = source_path("experiments/loop-netlab.yaml");
   const std::vector<DryWords> commands{
       {"run", "e.yaml", "--out", "o"},
       {"tune-dispatch", "e.yaml", "--results", "o", "-o", "o.yaml"},
@@ -108,7 +109,7 @@ TEST_CASE("synthesize and deploy print JSON of what they wrote", "[cli][json]") 
     CHECK(std::filesystem::file_size(path) == file["bytes"]);
   }
   const nlohmann::json loop =
-      printed({"loop", "--show", CCLGYM_SOURCE_DIR "/calibration/results/netlab/loop"}, folder);
+      printed({"loop", "--show", source_path("calibration/results/netlab/loop")}, folder);
   CHECK(loop["calls"].get<int>() > 50'000);
   CHECK(loop["comparisons"][0]["subject"] == "agent");
   CHECK(loop["comparisons"][0]["total"]["low"] <= loop["comparisons"][0]["total"]["mean"]);

@@ -15,6 +15,7 @@
 #include "support/index.hpp"
 #include "support/sanitized.hpp"
 #include "support/shipped_algorithms.hpp"
+#include "support/thorough.hpp"
 
 using namespace cclgym;
 
@@ -41,13 +42,15 @@ std::string error_of(std::string_view name, const AlgorithmRequest& request) {
 }  // namespace
 
 TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks",
-          "[collectives][algorithms]") {
+          "[collectives][algorithms][thorough]") {
   const int most = test::kSanitized ? 28 : 64;
+  test::Sample sample(12);
   int programs = 0;
   for (const AlgorithmEntry& algorithm : shipped_algorithms()) {
     for (const CollectiveKind kind : algorithm.collectives) {
-      for (int ranks = 2; ranks <= most; ranks += test::kSanitized && ranks >= 10 ? 9 : 1) {
+      for (int ranks = 2; ranks <= most; ++ranks) {
         if (check_ranks(algorithm.name, ranks)) continue;
+        if (ranks > 9 && sample.skips()) continue;
         for (int channels = 1; channels <= (ranks <= 24 ? 3 : 1); ++channels) {
           const auto request = request_for(kind, ranks, channels, (ranks - 1) * channels / 3);
           const Program traced = trace_algorithm(algorithm.name, request);
@@ -66,7 +69,7 @@ TEST_CASE("algorithms: every shipped program is right for 2 to 64 ranks",
       }
     }
   }
-  CHECK(programs > (test::kSanitized ? 300 : 1500));
+  CHECK(programs > (test::thorough() && !test::kSanitized ? 3000 : 300));
 }
 
 TEST_CASE("algorithms: every collective has an algorithm, with the right counts",
@@ -98,7 +101,9 @@ TEST_CASE("algorithms: every collective has an algorithm, with the right counts"
   CHECK(seen.size() == all_collectives().size());
 }
 
-TEST_CASE("algorithms: on several nodes, and in several instances", "[collectives][algorithms]") {
+TEST_CASE("algorithms: on several nodes, and in several instances",
+          "[collectives][algorithms][thorough]") {
+  test::Sample sample(6);
   for (const auto& [name, kind] : {std::pair("hierarchical", CollectiveKind::AllReduce),
                                    std::pair("hierarchical-composed", CollectiveKind::AllReduce),
                                    std::pair("two-step", CollectiveKind::AllToAll),
@@ -119,6 +124,7 @@ TEST_CASE("algorithms: on several nodes, and in several instances", "[collective
           auto request = request_for(kind, servers * gpus, channels);
           request.ranks_per_server = gpus;
           if (check_request(shipped_algorithm(name), request)) continue;
+          if (servers * gpus > 6 && sample.skips()) continue;
           INFO(name << " " << servers << " x " << gpus << " channels " << channels);
           REQUIRE(build_algorithm(name, request) != nullptr);  // the build verifies the program
           request.compile = {.instances = 1 + channels % 2};
@@ -276,7 +282,8 @@ TEST_CASE("algorithms: Rabenseifner's sends the largest messages to the nearest 
 }
 
 TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compiling",
-          "[collectives][algorithms]") {
+          "[collectives][algorithms][thorough]") {
+  test::Sample sample(4);
   // Fewer blocks suffice where runs are forwarded, so the number is an upper bound that is not far
   // off.
   const auto is_bound = [](const std::string& name, const AlgorithmRequest& request) {
@@ -308,6 +315,7 @@ TEST_CASE("algorithms: thread blocks of the busiest GPU are known before compili
         if (check_ranks(algorithm.name, ranks)) continue;
         for (const int channels : {1, 2, 3, 8}) {
           if (ranks > 16 && channels > 2) continue;
+          if (ranks > 9 && sample.skips()) continue;
           auto request = request_for(kind, ranks, channels, (ranks - 1) * channels / 8);
           check(algorithm.name, request);
           for (int servers = 2; servers <= ranks; ++servers) {

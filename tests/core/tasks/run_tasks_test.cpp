@@ -2,16 +2,16 @@
 #include "core/tasks/run_tasks.hpp"
 
 #include <array>
-#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <poll.h>
 #include <span>
 #include <string>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -19,6 +19,7 @@
 #include "core/error.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/waiting.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -67,14 +68,23 @@ std::string failure(const TaskOptions& options, const Task& task, Texts* taken =
   return "";
 }
 
+// A task that is never done. A process that runs it must be killed.
+[[noreturn]] void never_end() {
+  while (true) ::pause();
+}
+
 TEST_CASE("every task has its result once, for any number of jobs", "[core][tasks]") {
-  const Task task = [](std::size_t index, const TaskInput&) {
-    // Early tasks take longer than later ones, so replies come in another order.
-    if (index % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
-    return "r" + std::to_string(index) + std::string(index == 17 ? 1'000'000 : 0, 'x');
-  };
   for (const std::size_t jobs : {1U, 2U, 3U, 7U}) {
-    const Texts texts = run(3, 60, jobs, task);
+    const TemporaryFolder folder;
+    const Texts texts = run(3, 60, jobs, [&](std::size_t index, const TaskInput&) {
+      const std::string fourth = folder / "4";
+      if (index == 4) write_file(fourth, "");
+      // The first batches have one task each, so that the reply of task 4 comes before this one.
+      if (index == 3 && jobs > 1 && !comes_true([&] { return std::filesystem::exists(fourth); })) {
+        throw std::runtime_error("task 4 does not begin");
+      }
+      return "r" + std::to_string(index) + std::string(index == 17 ? 1'000'000 : 0, 'x');
+    });
     REQUIRE(texts.size() == 57);
     CHECK(texts.at(3) == "r3");
     CHECK(texts.at(17).size() == 1'000'003);
@@ -136,10 +146,7 @@ TEST_CASE("the first failing task is reported with its kind, after all before it
   for (const std::size_t jobs : {1U, 2U, 4U}) {
     Texts taken;
     const auto failing = [](std::size_t index, const TaskInput&) -> std::string {
-      if (index == 11) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));  // 12 fails before this task
-        throw UserError("eleven");
-      }
+      if (index == 11) throw UserError("eleven");
       if (index >= 12) throw SimulationStalled("twelve");
       return "";
     };
@@ -153,6 +160,42 @@ TEST_CASE("the first failing task is reported with its kind, after all before it
             throw std::logic_error("bug");
           }) == "other: bug");
   }
+}
+
+// A peer with one worker for each task, which ends the tasks that it has in reverse order.
+class ReversePeers : public Peers {
+ public:
+  [[nodiscard]] std::vector<std::size_t> workers() const override { return {40}; }
+  [[nodiscard]] std::string name(std::size_t /*peer*/) const override { return "reverse"; }
+  void send(std::size_t /*peer*/, std::vector<TaskOrder> tasks) override {
+    for (TaskOrder& task : tasks) tasks_.push_back(std::move(task));
+  }
+  [[nodiscard]] std::vector<PeerEvent> wait() override {
+    TaskReply reply{.index = tasks_.back().index};
+    tasks_.pop_back();
+    if (reply.index == 11) reply.outcome = Outcome::UserMistake;
+    if (reply.index >= 12) reply.outcome = Outcome::Stalled;
+    if (reply.index >= 11) reply.text = std::to_string(reply.index);
+    return {{.kind = PeerEvent::Kind::Replies, .replies = {reply}}};
+  }
+
+ private:
+  std::vector<TaskOrder> tasks_;
+};
+
+TEST_CASE("the first failing task is reported though later ones have failed before it",
+          "[core][tasks]") {
+  ReversePeers peers;
+  std::size_t taken = 0;
+  std::string error;
+  try {
+    run_tasks_on(peers, tasks_from(0, 40, {}), {},
+                 [&](std::span<const TaskReply> results) { taken += results.size(); });
+  } catch (const UserError& first) {
+    error = first.what();
+  }
+  CHECK(error == "11");
+  CHECK(taken == 11);
 }
 
 TEST_CASE("a worker that dies names its task, after all others are done", "[core][tasks]") {
@@ -200,20 +243,39 @@ TEST_CASE("a task whose worker is killed once is done by another worker", "[core
 
 TEST_CASE("a task that takes too long is killed, also alone and if it is stopped",
           "[core][tasks]") {
+  constexpr double kTimeout_s = 3600.5;
   for (const std::size_t jobs : {1U, 3U}) {
+    // The first batches have one task each, so that no other task has to wait for this one.
+    const std::size_t slow = jobs == 1 ? 7 : 1;
     for (const bool stopped : {false, true}) {
+      const TemporaryFolder folder;
+      const std::string mark = folder / "slow";
       Texts taken;
+      // The time passes while the slow task, and only it, is in progress.
+      const auto now_ns = [&]() -> std::int64_t {
+        const bool others_ended = jobs == 1 || taken.size() == 39;
+        if (!others_ended || !std::filesystem::exists(mark)) return monotonic_ns();
+        const pid_t process = std::stoi(read_file(mark));
+        const bool stuck = stopped ? is_stopped(process) : ::kill(process, 0) == 0;
+        return monotonic_ns() + (stuck ? static_cast<std::int64_t>(1e9 * kTimeout_s) + 1 : 0);
+      };
       const std::string text = failure(
-          {.jobs = jobs, .task_timeout_s = 1.5, .option_of_timeout = "--cell-timeout"},
+          {.jobs = jobs,
+           .task_timeout_s = kTimeout_s,
+           .peer_timeout_s = 1e9,
+           .option_of_timeout = "--cell-timeout",
+           .now_ns = now_ns},
           [&](std::size_t index, const TaskInput&) -> std::string {
-            if (index == 7 && stopped) ::raise(SIGSTOP);
-            if (index == 7) std::this_thread::sleep_for(std::chrono::seconds(600));
-            return "";
+            if (index != slow) return "";
+            write_file(mark + "-new", std::to_string(::getpid()));
+            std::filesystem::rename(mark + "-new", mark);
+            if (stopped) ::raise(SIGSTOP);
+            never_end();
           },
           &taken);
-      CHECK(text ==
-            "stalled: task 7 took longer than 1.5 s; 1 of 40 tasks has no result: the same command "
-            "runs it again; give a longer --cell-timeout if it needs more time");
+      CHECK(text == "stalled: task " + std::to_string(slow) +
+                        " took longer than 3600.5 s; 1 of 40 tasks has no result: the same command "
+                        "runs it again; give a longer --cell-timeout if it needs more time");
       CHECK(taken.size() == 39);
     }
   }
@@ -246,9 +308,8 @@ TEST_CASE("workers die with their parent", "[core][tasks]") {
     ::close(pipe_ends[0]);
     const auto make_task = [&]() -> Task {
       return [&](std::size_t, const TaskInput&) -> std::string {
-        const ssize_t written = ::write(pipe_ends[1], "x", 1);
-        std::this_thread::sleep_for(std::chrono::seconds(600));
-        return std::to_string(written);
+        [[maybe_unused]] const ssize_t written = ::write(pipe_ends[1], "x", 1);
+        never_end();
       };
     };
     run_tasks(tasks_from(0, 2, make_task), {.jobs = 2}, [](std::span<const TaskReply>) {});
@@ -260,9 +321,10 @@ TEST_CASE("workers die with their parent", "[core][tasks]") {
   REQUIRE(::read(pipe_ends[0], &byte, 1) == 1);  // both workers are running
   REQUIRE(::kill(parent, SIGKILL) == 0);
   REQUIRE(::waitpid(parent, nullptr, 0) == parent);
-  const auto start = std::chrono::steady_clock::now();
-  CHECK(::read(pipe_ends[0], &byte, 1) == 0);  // end of the pipe: no worker is left
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+  // The end of the pipe means that no worker is left. Only workers that live on reach the limit.
+  pollfd polled{pipe_ends[0], POLLIN, 0};
+  REQUIRE(::poll(&polled, 1, 600'000) == 1);
+  CHECK(::read(pipe_ends[0], &byte, 1) == 0);
   ::close(pipe_ends[0]);
 }
 

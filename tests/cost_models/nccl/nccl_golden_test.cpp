@@ -15,6 +15,7 @@
 #include "cost_models/nccl/nccl_default.hpp"
 #include "cost_models/nccl/nccl_fixtures.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 using namespace cclgym;
 using C = NcclCollective;
@@ -333,9 +334,8 @@ TEST_CASE("estimates of every release equal those that NCCL computes",
           "[cost_models][nccl-golden]") {
   const char* other = std::getenv("CCLGYM_NCCL_ESTIMATES");
   const std::string text = read_text_file(
-      other != nullptr
-          ? other
-          : std::string(CCLGYM_SOURCE_DIR) + "/tests/cost_models/data/nccl_estimates.csv",
+      other != nullptr ? other
+                       : test::source_path("tests/cost_models/data/nccl_estimates.csv"),
       std::uint64_t{64} << 20);
   std::size_t estimates = 0;
   std::set<std::string> releases;
@@ -352,8 +352,8 @@ TEST_CASE("estimates of every release equal those that NCCL computes",
 }
 
 TEST_CASE("choices equal those of an independent restatement", "[cost_models][nccl-golden]") {
-  const std::string text = read_text_file(
-      std::string(CCLGYM_SOURCE_DIR) + "/tests/cost_models/data/nccl_choices.csv", 1 << 20);
+  const std::string text =
+      read_text_file(test::source_path("tests/cost_models/data/nccl_choices.csv"), 1 << 20);
   std::size_t rows = 0;
   double worst = 0;
   for (const std::string_view line : split(text, '\n')) {

@@ -14,6 +14,7 @@
 #include "cost_models/nccl/nccl_comm_for.hpp"
 #include "cost_models/nccl/nccl_fixtures.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "topology_models/machines/registry.hpp"
 
 using namespace cclgym;
@@ -45,8 +46,8 @@ int integer(std::string_view text) { return std::atoi(std::string(text).c_str())
 }  // namespace
 
 TEST_CASE("picks of symmetric kernels equal those of NCCL's own code", "[cost_models][symmetric]") {
-  const std::string text = read_text_file(
-      std::string(CCLGYM_SOURCE_DIR) + "/tests/cost_models/data/nccl_symmetric.csv", 1 << 20);
+  const std::string text =
+      read_text_file(test::source_path("tests/cost_models/data/nccl_symmetric.csv"), 1 << 20);
   std::map<std::string, int> picks;
   std::set<std::string> releases;
   double worst = 0;

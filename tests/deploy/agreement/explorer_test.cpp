@@ -310,7 +310,7 @@ TEST_CASE("agreement: with faults, no two ranks use different tables", "[agreeme
   for (const Case& each : kFaults) {
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
       bool complete = false;
-      (void)explore(each, kSanitized ? 10'000 : 200'000, seed, complete);
+      (void)explore(each, kSanitized ? 10'000 : 100'000, seed, complete);
     }
   }
 }

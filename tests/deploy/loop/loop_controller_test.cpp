@@ -1,7 +1,6 @@
 // The controller with a group of ranks in one process: reports go in, tables come out at all ranks.
 #include "deploy/loop/loop_controller.hpp"
 
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -9,7 +8,9 @@
 #include <vector>
 
 #include "core/random.hpp"
+#include "deploy/played_clock.hpp"
 #include "support/catch.hpp"
+#include "support/waiting.hpp"
 
 namespace cclgym::test {
 
@@ -32,16 +33,19 @@ TEST_CASE("loop controller: ranks learn together which configuration is best") {
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
     addresses.push_back({"127.0.0.1", listeners[rank].port(), static_cast<std::int32_t>(rank)});
   }
+  // By this clock a call takes 10 ms, so that a change applies two calls after its proposal.
+  PlayedClock clock;
   std::vector<std::unique_ptr<LoopGroup>> groups;
   for (std::size_t rank = 0; rank < kRanks; ++rank) {
-    groups.push_back(std::make_unique<LoopGroup>(static_cast<std::int32_t>(rank), addresses, 7,
-                                                 std::move(listeners[rank]),
-                                                 table_text(learner.table())));
+    groups.push_back(std::make_unique<LoopGroup>(
+        static_cast<std::int32_t>(rank), addresses, 7, std::move(listeners[rank]),
+        table_text(learner.table()),
+        LoopOptions{.most_wait_s = 1e9, .overdue_s = 1e9, .drop_s = 1e9, .clock = clock.reader()}));
   }
   LoopController controller(*groups[0], kRanks, learner);
   Random random = Random::stream(1, {});
   std::vector<std::vector<std::uint16_t>> last(kRanks);
-  for (std::uint64_t call = 0; call < 400; ++call) {
+  for (std::uint64_t call = 0; call < 200; ++call) {
     const std::size_t group = call % kClasses;
     const double noise = std::exp(random.normal(0, 0.02));
     std::vector<std::thread> ranks;
@@ -56,13 +60,17 @@ TEST_CASE("loop controller: ranks learn together which configuration is best") {
              .key = group,
              .table = *number,
              .time_s = real_s[group][last[rank][group]] * noise / (rank == 1 ? 1.0 : 2.0)});
+        groups[rank]->send_now();
       });
     }
     for (std::thread& rank : ranks) rank.join();
     CHECK(last[1] == last[0]);
     CHECK(last[2] == last[0]);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    controller.step();
+    clock.advance(0.01);
+    REQUIRE(comes_true([&] {
+      controller.step();
+      return controller.learned() == call + 1 && groups[0]->settled();
+    }));
   }
   CHECK(last[0] == std::vector<std::uint16_t>{2, 0});
   CHECK(controller.proposals() > 0);

@@ -1,28 +1,39 @@
 // Groups of ranks in one process, connected by TCP: changes of tables apply to the same calls.
 #include "deploy/loop/loop_group.hpp"
 
+#include <algorithm>
 #include <atomic>
-#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/random.hpp"
+#include "deploy/nccl_plugin/malloc_counter.hpp"
+#include "deploy/played_clock.hpp"
 #include "support/catch.hpp"
+#include "support/waiting.hpp"
 
 namespace cclgym::test {
 
 namespace {
 
 constexpr std::uint64_t kToken = 0x1234;
+constexpr double kNever_s = 1e9;
+
+/// Limits for ranks of which none is lost, however slow the machine is.
+LoopOptions patient() {
+  return {.most_wait_s = kNever_s, .overdue_s = kNever_s, .drop_s = kNever_s};
+}
 
 /// The ranks of a group, each with the tables that its calls used.
 class Ranks {
  public:
-  explicit Ranks(const std::vector<std::int32_t>& nodes, const LoopOptions& options = {}) {
+  explicit Ranks(const std::vector<std::int32_t>& nodes, const LoopOptions& options = patient()) {
     std::vector<ListeningSocket> listeners(nodes.size());
     std::vector<RankAddress> addresses;
     for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
@@ -44,35 +55,58 @@ class Ranks {
   /// class.
   template <class KeyOf>
   void play(std::uint64_t calls, std::uint64_t apart, const KeyOf& key_of) {
-    std::vector<std::atomic<std::uint64_t>> made(size());
+    play_to(calls, apart, key_of, [] { return false; });
+  }
+  /// The same with as many calls as are made until `enough`, which the first rank asks after each
+  /// of its calls.
+  template <class KeyOf, class Enough>
+  void play_until(const Enough& enough, std::uint64_t apart, const KeyOf& key_of) {
+    play_to(kNoEnd, apart, key_of, enough);
+  }
+
+  std::vector<std::vector<std::string>> used;
+
+ private:
+  static constexpr std::uint64_t kNoEnd = ~std::uint64_t{0} / 2;
+
+  template <class KeyOf, class Enough>
+  void play_to(std::uint64_t end, std::uint64_t apart, const KeyOf& key_of, const Enough& enough) {
+    std::mutex mutex;  // guards `made` and `end`
+    std::condition_variable changed;
+    std::vector<std::uint64_t> made(size(), 0);
     std::vector<std::thread> threads;
-    for (std::size_t rank = 0; rank < size(); ++rank) {
-      if (groups_[rank] == nullptr) made[rank] = calls;
+    std::size_t first = size();
+    for (std::size_t rank = size(); rank-- > 0;) {
+      if (groups_[rank] == nullptr) {
+        made[rank] = kNoEnd;
+      } else {
+        first = rank;
+      }
     }
-    for (std::size_t rank = 0; rank < size(); ++rank) {
+    for (std::size_t rank = first; rank < size(); ++rank) {
       if (groups_[rank] == nullptr) continue;
       threads.emplace_back([&, rank] {
-        Random random = Random::stream(rank, {});
-        for (std::uint64_t call = 0; call < calls; ++call) {
-          while (true) {
-            std::uint64_t least = calls;
-            for (const auto& one : made) least = std::min(least, one.load());
-            if (call < least + apart) break;
-            std::this_thread::yield();
+        for (std::uint64_t call = 0;; ++call) {
+          {
+            std::unique_lock lock(mutex);
+            changed.wait(lock, [&] {
+              return call >= end || call < *std::ranges::min_element(made) + apart;
+            });
+            if (call >= end) return;
           }
           const auto table = groups_[rank]->begin_call(key_of(rank, call));
           used[rank].push_back(table ? groups_[rank]->table(*table) : "none");
-          if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+          const std::lock_guard lock(mutex);
           ++made[rank];
+          // No rank has begun a call as far ahead as that.
+          if (rank == first && end == kNoEnd && enough()) end = made[rank] + apart;
+          changed.notify_all();
         }
       });
     }
     for (std::thread& thread : threads) thread.join();
   }
 
-  std::vector<std::vector<std::string>> used;
-
- private:
   std::vector<std::unique_ptr<LoopGroup>> groups_;
 };
 
@@ -88,13 +122,10 @@ std::thread proposer(Ranks& ranks, const std::atomic<bool>& until, std::uint64_t
   });
 }
 
-template <class Condition>
-bool eventually(const Condition& condition) {
-  for (int i = 0; i < 5000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return false;
+std::unique_ptr<LoopGroup> single_rank() {
+  ListeningSocket listener;
+  std::vector<RankAddress> addresses{{"127.0.0.1", listener.port(), 0}};
+  return std::make_unique<LoopGroup>(0, std::move(addresses), 1, std::move(listener), "first");
 }
 
 }  // namespace
@@ -106,7 +137,12 @@ TEST_CASE("loop group: all ranks use the same table for the same call, while tab
   Ranks ranks(nodes);
   std::atomic<bool> done = false;
   std::thread leader = proposer(ranks, done, 30);
-  ranks.play(3000, 3, same_key);
+  ranks.play_until(
+      [&] {
+        const LoopStatus status = ranks[0].status();
+        return status.calls >= 1000 && status.changes > 3;
+      },
+      3, same_key);
   done = true;
   leader.join();
   for (std::size_t rank = 1; rank < ranks.size(); ++rank) CHECK(ranks.used[rank] == ranks.used[0]);
@@ -118,8 +154,9 @@ TEST_CASE("loop group: all ranks use the same table for the same call, while tab
 TEST_CASE("loop group: a table applies from the proposed call on") {
   Ranks ranks({0, 1, 2});
   REQUIRE(ranks[0].propose("second", 100));
+  // Otherwise a rank could reach call 100 before it hears of the change.
+  REQUIRE(comes_true([&] { return ranks[0].settled(); }));
   ranks.play(200, 1, same_key);
-  CHECK(eventually([&] { return ranks[0].settled(); }));
   for (const auto& used : ranks.used) {
     CHECK(std::ranges::count(used, "first") == 100);
     CHECK(std::ranges::count(used, "second") == 100);
@@ -133,7 +170,7 @@ TEST_CASE("loop group: ranks that make different calls never change tables, and 
     return rank == 1 && call == 20 ? 99 : call;
   });
   REQUIRE(ranks[0].propose("second", 1));
-  CHECK(eventually([&] { return ranks[0].settled(); }));
+  CHECK(comes_true([&] { return ranks[0].settled(); }));
   CHECK(ranks[0].status().off == "rank 1: the ranks do not make the same calls");
   ranks.used.assign(2, {});
   ranks.play(50, 2, same_key);
@@ -142,19 +179,25 @@ TEST_CASE("loop group: ranks that make different calls never change tables, and 
 }
 
 TEST_CASE("loop group: a rank that is lost stops changes, and the others go on with their table") {
-  Ranks ranks({0, 1, 2, 3}, {.drop_s = 0.1});
+  PlayedClock clock;
+  LoopOptions options = patient();
+  options.drop_s = 0.1;
+  options.overdue_s = 0.05;
+  options.clock = clock.reader();
+  Ranks ranks({0, 1, 2, 3}, options);
   ranks.play(20, 2, same_key);
   ranks.lose(2);
-  std::atomic<bool> done = false;
-  std::thread leader = proposer(ranks, done, 2);
-  CHECK(eventually([&] {
-    ranks.play(5, 2, same_key);
-    return !ranks[0].status().off.empty();
-  }));
-  done = true;
-  leader.join();
+  for (int proposal = 1; proposal <= 3; ++proposal) {
+    CHECK(ranks[0].status().off.empty());
+    REQUIRE(ranks[0].propose(std::to_string(proposal), 2));
+    REQUIRE(comes_true([&] { return ranks[0].status().answered == 3; }));
+    std::thread calls([&] { ranks.play(5, 2, same_key); });
+    clock.advance(0.2);
+    calls.join();
+    REQUIRE(comes_true([&] { return ranks[0].settled(); }));
+  }
   CHECK(ranks[0].status().off == "rank 2 does not answer");
-  CHECK(ranks[0].status().dropped >= 2);
+  CHECK(ranks[0].status().dropped == 3);
   ranks.play(20, 2, same_key);
   for (const std::size_t rank : {0UL, 1UL, 3UL}) {
     CHECK(ranks.used[rank] == ranks.used[0]);
@@ -164,7 +207,7 @@ TEST_CASE("loop group: a rank that is lost stops changes, and the others go on w
 
 TEST_CASE("loop group: ranks decide without a leader that is lost, and without a parent") {
   // Ranks 1 and 3 are below ranks 0 and 2 in the tree.
-  Ranks ranks({0, 0, 1, 1, 2}, {.most_wait_s = 10, .overdue_s = 0.02});
+  Ranks ranks({0, 0, 1, 1, 2}, {.most_wait_s = kNever_s, .overdue_s = 0.02});
   ranks.play(20, 2, same_key);
   const bool leader = GENERATE(true, false);
   REQUIRE(ranks[0].propose("second", 10));
@@ -179,20 +222,33 @@ TEST_CASE("loop group: ranks decide without a leader that is lost, and without a
 }
 
 TEST_CASE("loop group: without a majority a call is not made, after the bound") {
-  Ranks ranks({0, 1, 2}, {.most_wait_s = 0.3, .overdue_s = 0.02, .drop_s = 60});
+  PlayedClock clock;
+  Ranks ranks({0, 1, 2},
+              {.most_wait_s = 0.3, .overdue_s = 0.02, .drop_s = kNever_s, .clock = clock.reader()});
   ranks.play(5, 1, same_key);
   // Rank 1 promises, but rank 2 does not, so that there is no verdict when the leader stops.
   ranks.lose(2);
   REQUIRE(ranks[0].propose("second", 3));
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  REQUIRE(comes_true([&] { return ranks[0].status().answered == 2; }));
   ranks.lose(0);
-  const auto start = std::chrono::steady_clock::now();
+  clock.advance_at_readings(0.05);
+  const double start_s = clock.now_s();
   for (std::uint64_t call = 0; call < 3; ++call) CHECK(ranks[1].begin_call(call) == 0U);
   CHECK_FALSE(ranks[1].begin_call(3).has_value());
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   CHECK(ranks[1].status().off == "no verdict on a change of tables arrived in time");
-  CHECK(took.count() >= 0.3);
+  CHECK(clock.now_s() - start_s > 0.3);
   CHECK_FALSE(ranks[1].begin_call(4).has_value());
+}
+
+TEST_CASE("loop group: a call and its report allocate nothing") {
+  const auto group = single_rank();
+  const long before = malloc_calls_of_this_thread();
+  for (std::uint64_t call = 0; call < 1000; ++call) {
+    (void)group->begin_call(call);
+    group->report({.call = call, .key = call});
+  }
+  CHECK(malloc_calls_of_this_thread() == before);
+  CHECK(group->status().calls == 1000);
 }
 
 TEST_CASE("loop group: reports of all ranks reach the leader") {
@@ -203,7 +259,7 @@ TEST_CASE("loop group: reports of all ranks reach the leader") {
     }
   }
   std::vector<CallReport> reports;
-  CHECK(eventually([&] {
+  CHECK(comes_true([&] {
     ranks[0].take_reports(reports);
     return reports.size() == 400;
   }));
@@ -226,7 +282,7 @@ TEST_CASE("loop group: strangers on the port are ignored") {
   LoopGroup stranger(2, addresses, kToken + 1, std::move(listeners[2]), "other");
   stranger.report({.call = 1, .key = 1});
   REQUIRE(leader.propose("second", 1));
-  CHECK(eventually([&] { return leader.settled(); }));
+  CHECK(comes_true([&] { return leader.settled(); }));
   CHECK(leader.status().dropped == 1);
   std::vector<CallReport> reports;
   leader.take_reports(reports);
@@ -245,12 +301,12 @@ TEST_CASE("loop group: calls are counted before the ranks know each other") {
     groups.push_back(std::make_unique<LoopGroup>(
         rank, 3,
         [&, rank](const std::atomic<bool>& ending) {
-          while (!may_meet && !ending) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          (void)comes_true([&] { return may_meet || ending; });
           return LoopMembers{.addresses = addresses,
                              .token = kToken,
                              .listener = std::move(listeners[static_cast<std::size_t>(rank)])};
         },
-        "first"));
+        "first", patient()));
   }
   for (std::uint64_t call = 0; call < 3000; ++call) {
     for (const auto& group : groups) CHECK(group->begin_call(call % 5) == 0U);
@@ -258,9 +314,9 @@ TEST_CASE("loop group: calls are counted before the ranks know each other") {
   CHECK_FALSE(groups[0]->propose("second", 1).has_value());
   CHECK_FALSE(groups[0]->status().connected);
   may_meet = true;
-  CHECK(eventually([&] { return groups[0]->propose("second", 1).has_value(); }));
+  CHECK(comes_true([&] { return groups[0]->propose("second", 1).has_value(); }));
   CHECK(groups[0]->status().connected);
-  CHECK(eventually([&] { return groups[0]->settled(); }));
+  CHECK(comes_true([&] { return groups[0]->settled(); }));
   CHECK(groups[0]->status().committed == 1);
   for (std::uint64_t call = 3000; call < 3003; ++call) {
     for (const auto& group : groups) {
@@ -276,7 +332,7 @@ TEST_CASE("loop group: ranks that are not found, or not in time, leave changes o
       0, 2,
       [](const std::atomic<bool>&) -> LoopMembers { throw std::runtime_error("nobody came"); },
       "first");
-  CHECK(eventually([&] { return !lonely.status().off.empty(); }));
+  CHECK(comes_true([&] { return !lonely.status().off.empty(); }));
   CHECK(lonely.status().off == "nobody came");
   CHECK_FALSE(lonely.propose("second", 1).has_value());
   for (std::uint64_t call = 0; call < 10; ++call) CHECK(lonely.begin_call(call) == 0U);
@@ -286,7 +342,7 @@ TEST_CASE("loop group: ranks that are not found, or not in time, leave changes o
         return LoopMembers{.addresses = {{"127.0.0.1", 1, 0}}};
       },
       "first");
-  CHECK(eventually([&] { return few.status().off == "another number of ranks came"; }));
+  CHECK(comes_true([&] { return few.status().off == "another number of ranks came"; }));
 }
 
 }  // namespace cclgym::test

@@ -5,13 +5,13 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/random.hpp"
 #include "deploy/nccl_plugin/call_time.hpp"
 #include "deploy/nccl_plugin/loop_table.hpp"
 #include "support/catch.hpp"
+#include "support/waiting.hpp"
 
 namespace cclgym::test {
 
@@ -38,19 +38,18 @@ struct Pair {
     }
     for (std::size_t rank = 0; rank < 2; ++rank) {
       groups.push_back(std::make_unique<LoopGroup>(static_cast<std::int32_t>(rank), addresses, 5,
-                                                   std::move(listeners[rank]), ""));
+                                                   std::move(listeners[rank]), "",
+                                                   LoopOptions{.drop_s = 1e9}));
     }
     controller = std::make_unique<ChoiceController>(*groups[0], 2);
   }
-  // Steps of the controller until the condition holds; false if it takes too long.
+  // Steps of the controller until the condition holds; false if it never does (comes_true).
   template <class Condition>
   bool until(const Condition& condition) {
-    for (int i = 0; i < 2000; ++i) {
+    return comes_true([&] {
       controller->step();
-      if (condition()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return false;
+      return condition();
+    });
   }
   // A call whose time is `time_s` on rank 0 and `other_s` on rank 1.
   void report(const MeasuredCollective& made, double time_s, double other_s) {
@@ -216,7 +215,9 @@ TEST_CASE("a tree takes longer than its root reports, by the way down", "[plugin
 TEST_CASE("choice controller: reports that do not belong together teach nothing", "[plugin-loop]") {
   Pair pair;
   pair.controller->add(asked_class(7, 5));
-  for (std::uint64_t sequence = 0; sequence < 10; ++sequence) {
+  // The controller takes calls in order: when it has learned from the last, it knows all others.
+  constexpr std::uint64_t kLast = 11;
+  for (std::uint64_t sequence = 0; sequence <= kLast; ++sequence) {
     MeasuredCollective one{.sequence = sequence, .number = 7, .config = 5, .time_s = 1e-4};
     pair.groups[0]->report(to_report(one));
     if (sequence % 2 == 0) one.config = 2;
@@ -224,10 +225,8 @@ TEST_CASE("choice controller: reports that do not belong together teach nothing"
     pair.groups[1]->report(to_report(one));
     pair.groups[1]->report({.call = sequence, .key = 100'000, .table = 70'000, .time_s = -1});
   }
-  CHECK(pair.until([&] { return pair.controller->learned() == 2; }));  // sequences 3 and 7
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  pair.controller->step();
-  CHECK(pair.controller->learned() == 2);
+  CHECK(pair.until([&] { return pair.controller->learned() >= 3; }));
+  CHECK(pair.controller->learned() == 3);  // sequences 3, 7 and 11
 }
 
 TEST_CASE("choice controller: a rank that reports no times switches changes off", "[plugin-loop]") {

@@ -1,7 +1,6 @@
 #include "deploy/nccl_plugin/played_job.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
@@ -12,16 +11,29 @@
 #include <iterator>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 #include "core/random.hpp"
-#include "deploy/loop/rank_links.hpp"
+#include "deploy/nccl_plugin/communicator_loop.hpp"
 #include "deploy/nccl_plugin/malloc_counter.hpp"
 #include "deploy/nccl_plugin/nccl_names.hpp"
+#include "deploy/played_clock.hpp"
+#include "support/free_port.hpp"
+#include "support/places.hpp"
+#include "support/waiting.hpp"
+
+// NOLINTBEGIN(readability-identifier-naming): the names that NCCL looks for
+extern "C" {
+extern const cclgym_nccl_tuner_v6 ncclTunerPlugin_v6;
+extern const cclgym_nccl_profiler ncclProfiler_v6;
+}
+// NOLINTEND(readability-identifier-naming)
 
 namespace cclgym::test {
 
@@ -32,8 +44,9 @@ constexpr std::size_t kMostCalls = 40'000;
 constexpr int kMostRanks = 8;
 constexpr std::size_t kMostLines = 16;
 constexpr std::uint64_t kApart = 4;
-constexpr unsigned kPatience_s = 120;
+constexpr std::uint64_t kStride = 8;  // calls between two waits of a paced job
 constexpr double kNoise = 0.03;
+constexpr double kNever_s = 1e9;
 
 // The memory that the processes share.
 struct SharedRank {
@@ -43,12 +56,13 @@ struct SharedRank {
   std::array<std::array<char, 300>, kMostLines> lines;
   std::size_t line_count;
   long allocations;
-  double longest_us;
   long threads;
   long files;
 };
 struct SharedJob {
   std::array<SharedRank, kMostRanks> ranks;
+  std::atomic<std::uint64_t> learned;  ///< leader: reports from which it has learned
+  std::atomic<bool> killed;            ///< PlayedJob::killed is gone
 };
 
 std::mutex played_mutex;
@@ -87,18 +101,89 @@ void keep_together(const SharedJob& shared, const PlayedJob& job, std::uint64_t 
   }
 }
 
+bool is_killed(const PlayedJob& job, int rank, std::uint64_t call) {
+  return rank == job.killed && call >= job.killed_at;
+}
+
+// Number of ranks that report a call.
+std::uint64_t reports_of(const PlayedJob& job, std::uint64_t call) {
+  std::uint64_t reports = 0;
+  for (int rank = 0; rank < job.ranks; ++rank) {
+    if (!is_killed(job, rank, call) && job.call(rank, call).made) ++reports;
+  }
+  return reports;
+}
+
+// The loop of a rank in a paced job, and its clock.
+class Pace {
+ public:
+  Pace(SharedJob& shared, const PlayedJob& job, int rank)
+      : shared_(shared), job_(job), rank_(rank), loop_(CommunicatorLoop::of(kCommunicator)) {
+    loop_->set_limits(
+        {.most_wait_s = kNever_s, .overdue_s = 0.05, .drop_s = 0.5, .clock = clock_.reader()},
+        kNever_s);
+    thread_ = std::thread([this] { watch(); });
+  }
+  ~Pace() {
+    ending_ = true;
+    thread_.join();
+  }
+  Pace(const Pace&) = delete;
+  Pace& operator=(const Pace&) = delete;
+
+  void before_call(std::uint64_t call) {
+    if (call % kStride == 0) {
+      while (shared_.learned < reports_ && !leader_is_gone()) ::usleep(50);
+    }
+    reports_ += reports_of(job_, call);
+    clock_.advance(0.01);
+  }
+
+ private:
+  [[nodiscard]] bool leader_is_gone() const { return shared_.killed && job_.killed == 0; }
+
+  void watch() {
+    while (!ending_) {
+      if (rank_ == 0) shared_.learned = loop_->taken();
+      if (time_passes()) clock_.advance(0.05);
+      ::usleep(500);
+    }
+  }
+  // True if only a rank that is gone could end a wait.
+  [[nodiscard]] bool time_passes() const {
+    if (!shared_.killed) return false;
+    if (rank_ != 0) return leader_is_gone();
+    const auto status = loop_->status();
+    return status && status->answered + 1 >= static_cast<std::size_t>(job_.ranks);
+  }
+
+  SharedJob& shared_;
+  const PlayedJob& job_;
+  int rank_;
+  PlayedClock clock_;
+  std::shared_ptr<CommunicatorLoop> loop_;
+  std::uint64_t reports_ = 0;  // reports of all ranks before the next call
+  std::atomic<bool> ending_ = false;
+  std::thread thread_;
+};
+
 void play_rank(SharedJob& shared, const PlayedJob& job, int rank) {
   SharedRank& own = shared.ranks[static_cast<std::size_t>(rank)];
   const long threads = count_threads();
   const long files = count_files();
   {
-    PlayedRank played(rank, job.ranks, job.has_profiler);
+    std::optional<Pace> pace;
+    if (job.paced) pace.emplace(shared, job, rank);
+    PlayedRank played(rank, job.ranks, job.has_profiler, job.paced);
     std::vector<std::unique_ptr<PlayedRank>> others;
     for (int more = 1; more < job.tuners_per_process; ++more) {
-      others.push_back(std::make_unique<PlayedRank>((rank + more) % job.ranks, job.ranks));
+      others.push_back(
+          std::make_unique<PlayedRank>((rank + more) % job.ranks, job.ranks, true, job.paced));
     }
     for (std::uint64_t call = 0; call < job.calls; ++call) {
+      if (pace) pace->before_call(call);
       if (rank == job.killed && call == job.killed_at) {
+        shared.killed = true;
         own.made = job.calls;
         (void)::raise(SIGKILL);
       }
@@ -106,11 +191,7 @@ void play_rank(SharedJob& shared, const PlayedJob& job, int rank) {
       const PlayedCall next = job.call(rank, call);
       int channels = 0;
       const long before = malloc_calls_of_this_thread();
-      const auto start = std::chrono::steady_clock::now();
       const std::size_t config = played.ask(next, &channels);
-      const std::chrono::duration<double, std::micro> took =
-          std::chrono::steady_clock::now() - start;
-      own.longest_us = std::max(own.longest_us, took.count());
       own.allocations += malloc_calls_of_this_thread() != before ? 1 : 0;
       own.used[call] = static_cast<std::uint8_t>(config);
       own.channels[call] = static_cast<std::uint8_t>(channels);
@@ -127,10 +208,8 @@ void play_rank(SharedJob& shared, const PlayedJob& job, int rank) {
         own.threads = count_threads() - threads;
         own.files = count_files() - files;
       }
-      ::usleep(job.pause_us);
     }
-    // The last reports and lines.
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    (void)comes_true([&] { return played_log().size() >= job.lines(rank); });
   }
   for (const std::string& line : played_log()) {
     if (own.line_count == kMostLines) break;
@@ -146,12 +225,18 @@ std::vector<std::string> played_log() {
   return played_lines();
 }
 
-PlayedRank::PlayedRank(int rank, int ranks, bool has_profiler)
+PlayedRank::PlayedRank(int rank, int ranks, bool has_profiler, bool linked)
     : ranks_(static_cast<std::size_t>(ranks)),
-      library_(::dlopen(CCLGYM_BINARY_DIR "/libnccl-tuner-cclgym.so", RTLD_NOW | RTLD_LOCAL)) {
-  if (library_ == nullptr) throw std::runtime_error(::dlerror());
-  tuner_table_ = static_cast<const cclgym_nccl_tuner_v6*>(::dlsym(library_, "ncclTunerPlugin_v6"));
-  profiler_table_ = static_cast<const cclgym_nccl_profiler*>(::dlsym(library_, "ncclProfiler_v6"));
+      tuner_table_(&ncclTunerPlugin_v6),
+      profiler_table_(&ncclProfiler_v6) {
+  if (!linked) {
+    library_ = ::dlopen(build_path("libnccl-tuner-cclgym.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library_ == nullptr) throw std::runtime_error(::dlerror());
+    tuner_table_ =
+        static_cast<const cclgym_nccl_tuner_v6*>(::dlsym(library_, "ncclTunerPlugin_v6"));
+    profiler_table_ =
+        static_cast<const cclgym_nccl_profiler*>(::dlsym(library_, "ncclProfiler_v6"));
+  }
   if (has_profiler) {
     (void)profiler_table_->init(&profiler_, kCommunicator, &mask_, "played", 1, ranks, rank,
                                 play_line);
@@ -164,7 +249,7 @@ PlayedRank::PlayedRank(int rank, int ranks, bool has_profiler)
 PlayedRank::~PlayedRank() {
   (void)tuner_table_->finalize(tuner_);
   if (profiler_ != nullptr) (void)profiler_table_->finalize(profiler_);
-  ::dlclose(library_);
+  if (library_ != nullptr) ::dlclose(library_);
 }
 
 std::size_t PlayedRank::ask(const PlayedCall& call, int* channels, PlayedTimes* table) const {
@@ -228,8 +313,7 @@ PlayedResult play(const PlayedJob& job) {
   for (int rank = 0; rank < job.ranks; ++rank) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ::signal(SIGALRM, SIG_DFL);
-      ::alarm(kPatience_s);
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       for (const auto& [name, value] : job.variables) ::setenv(name.c_str(), value.c_str(), 1);
       play_rank(*shared, job, rank);
       ::_exit(0);
@@ -249,7 +333,6 @@ PlayedResult play(const PlayedJob& job) {
     auto& log = result.log.emplace_back();
     for (std::size_t i = 0; i < own.line_count; ++i) log.emplace_back(own.lines[i].data());
     result.allocations.push_back(own.allocations);
-    result.longest_us.push_back(own.longest_us);
     result.threads.push_back(own.threads);
     result.files.push_back(own.files);
   }
@@ -257,9 +340,6 @@ PlayedResult play(const PlayedJob& job) {
   return result;
 }
 
-std::string free_rendezvous() {
-  const ListeningSocket socket;
-  return "127.0.0.1:" + std::to_string(socket.port());
-}
+std::string free_rendezvous() { return "127.0.0.1:" + std::to_string(free_port()); }
 
 }  // namespace cclgym::test

@@ -40,13 +40,21 @@ struct PlayedJob {
   std::uint64_t killed_at = 0;
   bool has_profiler = true;
   int tuners_per_process = 1;  ///< more: further ranks of the communicator, which only exist
-  unsigned pause_us = 250;     ///< between calls
+  /// True: the outcome does not depend on the speed of the machine. Every few calls the ranks wait
+  /// until the leader has learned from all calls before, and the ranks have decided on what
+  /// follows. The loop's clock advances by 10 ms per call, and when the ranks that live have
+  /// nothing to wait for but one that was killed. The plugin's tables are those that are linked
+  /// into this program. False: the ranks load the plugin, as NCCL does.
+  bool paced = false;
+  /// Number of lines for which a rank waits after its last call.
+  std::function<std::size_t(int rank)> lines = [](int) { return std::size_t{0}; };
 };
 
 /// Tuner and profiler of one rank, by the plugin's newest tables. Lines of the log go to log().
 class PlayedRank {
  public:
-  PlayedRank(int rank, int ranks, bool has_profiler = true);
+  /// `linked`: PlayedJob::paced.
+  PlayedRank(int rank, int ranks, bool has_profiler, bool linked);
   ~PlayedRank();
   PlayedRank(const PlayedRank&) = delete;
   PlayedRank& operator=(const PlayedRank&) = delete;
@@ -61,7 +69,7 @@ class PlayedRank {
 
  private:
   std::size_t ranks_;
-  void* library_;
+  void* library_ = nullptr;
   const cclgym_nccl_tuner_v6* tuner_table_;
   const cclgym_nccl_profiler* profiler_table_;
   void* tuner_ = nullptr;
@@ -79,7 +87,6 @@ struct PlayedResult {
   std::vector<std::vector<std::uint8_t>> channels;
   std::vector<std::vector<std::string>> log;  ///< by rank
   std::vector<long> allocations;              ///< by rank: questions during which it allocated
-  std::vector<double> longest_us;             ///< by rank: of a question
   /// By rank: threads, and open files, that the plugin has added after the first calls.
   std::vector<long> threads;
   std::vector<long> files;

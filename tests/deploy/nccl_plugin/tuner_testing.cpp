@@ -8,6 +8,7 @@
 
 #include "agents/export/policy_export.hpp"
 #include "deploy/sample_policy.hpp"
+#include "support/places.hpp"
 
 namespace cclgym::test {
 
@@ -24,7 +25,7 @@ std::vector<std::string>& lines() {
 
 }  // namespace
 
-std::string Plugin::path() { return CCLGYM_BINARY_DIR "/libnccl-tuner-cclgym.so"; }
+std::string Plugin::path() { return build_path("libnccl-tuner-cclgym.so"); }
 
 Plugin::Plugin() : library_(::dlopen(path().c_str(), RTLD_NOW | RTLD_LOCAL)) {
   if (library_ == nullptr) throw std::runtime_error(::dlerror());

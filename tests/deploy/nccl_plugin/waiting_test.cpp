@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kPatience_s = 20;  // the work takes milliseconds
+constexpr unsigned kPatience_s = 600;  // only a hang takes so long
 
 // Runs `work` in a child process, which is killed if it waits. Returns its exit code, or the
 // negative signal number.

@@ -10,6 +10,7 @@
 #include "core/files/text_file.hpp"
 #include "deploy/runtime/policy_runtime.h"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 namespace cclgym {
 namespace {
@@ -87,9 +88,9 @@ TEST_CASE("libraries for jobs need only glibc 2.28", "[deploy][portable]") {
                                          "libpthread.so.0",
                                          "ld-linux-x86-64.so.2",
                                          "ld-linux-aarch64.so.1"};
-  for (const char* name : {"/libnccl-tuner-cclgym.so", "/libcclgym-policy.so"}) {
+  for (const char* name : {"libnccl-tuner-cclgym.so", "libcclgym-policy.so"}) {
     INFO(name);
-    const Needs needs = needs_of(CCLGYM_BINARY_DIR + std::string(name));
+    const Needs needs = needs_of(test::build_path(name));
     CHECK(needs.versions.contains("libc.so.6"));
     for (const std::string& library : needs.libraries) {
       INFO(library);
@@ -117,7 +118,7 @@ TEST_CASE("this reader finds what is too new", "[deploy][portable]") {
 // The library has its own copies of libstdc++ and libgcc, whose exceptions find their frames with
 // _dl_find_object of old_glibc.cpp.
 TEST_CASE("the shared C runtime turns exceptions into errors", "[deploy][portable]") {
-  void* const library = ::dlopen(CCLGYM_BINARY_DIR "/libcclgym-policy.so", RTLD_NOW | RTLD_LOCAL);
+  void* const library = ::dlopen(test::build_path("libcclgym-policy.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != nullptr);
   auto* const parse =
       reinterpret_cast<decltype(&cclgym_policy_parse)>(::dlsym(library, "cclgym_policy_parse"));

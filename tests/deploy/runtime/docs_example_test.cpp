@@ -4,6 +4,7 @@
 #include "core/files/text_file.hpp"
 #include "deploy/sample_policy.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 namespace cclgym {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 constexpr std::size_t kMostBytes = 1 << 20;
 
 TEST_CASE("the example of docs/deploy.md is docs_example.c", "[deploy][docs-example]") {
-  const std::string root = CCLGYM_SOURCE_DIR;
+  const std::string root = test::source_folder();
   const std::string page = read_text_file(root + "/docs/deploy.md", kMostBytes);
   const std::string begin = "<!-- example -->\n```c\n";
   const std::size_t from = page.find(begin);
@@ -22,7 +23,7 @@ TEST_CASE("the example of docs/deploy.md is docs_example.c", "[deploy][docs-exam
 }
 
 TEST_CASE("the example decides", "[deploy][docs-example]") {
-  const std::string folder = std::string(CCLGYM_BINARY_DIR) + "/tests/deploy";
+  const std::string folder = test::build_path("tests/deploy");
   const std::string path = folder + "/example.policy";
   const std::string out = folder + "/example.txt";
   write_text_file(path, format_policy(to_policy_file(test::sample_weights(test::small_shape(), 1),

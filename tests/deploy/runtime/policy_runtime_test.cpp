@@ -8,6 +8,7 @@
 #include "deploy/sample_policy.hpp"
 #include "support/allocations.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 namespace cclgym {
 namespace {
@@ -245,7 +246,7 @@ TEST_CASE("names and provenance come with the policy", "[deploy][policy-runtime]
 TEST_CASE("files are loaded, and what is wrong with them is said", "[deploy][policy-runtime]") {
   cclgym_policy* policy = nullptr;
   char error[64] = "";
-  const std::string path = std::string(CCLGYM_BINARY_DIR) + "/tests/deploy/sample.policy";
+  const std::string path = test::build_path("tests/deploy/sample.policy");
   write_text_file(path, format_policy(to_policy_file(sample_weights(small_shape(), 1), {})));
   CHECK(cclgym_policy_load(path.c_str(), &policy, error, sizeof(error)) == CCLGYM_POLICY_OK);
   cclgym_policy_free(policy);

@@ -9,7 +9,7 @@
 #include "env/gym/wrappers/wrapper_registry.hpp"
 #include "env/registry.hpp"
 #include "support/catch.hpp"
-#include "support/sanitized.hpp"
+#include "support/thorough.hpp"
 
 namespace cclgym {
 namespace {
@@ -61,10 +61,9 @@ std::vector<Subject> subjects() {
   return result;
 }
 
-// Single wrappers do not depend on the number of workers. Sanitizers find the same faults with
-// fewer.
+// Single wrappers do not depend on the number of workers.
 std::vector<std::size_t> workers_of(const Subject& subject) {
-  if (test::kSanitized) {
+  if (!test::thorough()) {
     return subject.plain_or_all ? std::vector<std::size_t>{0, 1, 3, 8}
                                 : std::vector<std::size_t>{0, 3};
   }
@@ -86,7 +85,7 @@ TEST_CASE("EnvChecker: environments in all wrappers", "[env][env-checker]") {
 }
 
 TEST_CASE("EnvChecker: vector environments, sync and with 1..8 workers, in each mode",
-          "[env][env-checker]") {
+          "[env][env-checker][thorough]") {
   for (const Subject& subject : subjects()) {
     const EnvChecker checker(subject.maker, {.seed = 4, .steps = subject.steps / 2});
     for (const Autoreset autoreset :

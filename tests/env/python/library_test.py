@@ -2,6 +2,7 @@
 where it prints the same numbers. Argument: the program cclgym."""
 
 import csv
+import faulthandler
 import fractions
 import json
 import os
@@ -12,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 import numpy as np
@@ -112,15 +112,18 @@ class SimulateTest(Temporary):
                 cclgym.simulate("dgx1", **given)
 
     def test_threads_run_at_the_same_time_as_python(self):
-        begin, counted = time.monotonic(), 0
-        thread = threading.Thread(target=cclgym.simulate, args=(
-            {"name": "ndv4", "nodes": 8}, "alltoall", "naive", "64MiB"))
+        """A simulation that waits for the text of its noise does not keep Python from writing it."""
+        noise = self.folder / "noise.yaml"
+        os.mkfifo(noise)
+        done = []
+        thread = threading.Thread(target=lambda: done.append(
+            cclgym.simulate({"name": "ndv4", "nodes": 2}, "allreduce", "ring", "1MiB", noise=noise)))
+        faulthandler.dump_traceback_later(900, exit=True)  # otherwise such a fault would hang
         thread.start()
-        while thread.is_alive():
-            counted += 1
-            time.sleep(0.001)
-        if time.monotonic() - begin > 0.1:
-            self.assertGreater(counted, 10)
+        noise.write_text("name: late\nbackground: {jobs: 1, bytes: 1MiB, pause: 0s}\n")
+        thread.join()
+        faulthandler.cancel_dump_traceback_later()
+        self.assertEqual(done[0].noise, "late")
 
 
 def both_ways(ranks):

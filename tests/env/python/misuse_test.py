@@ -21,13 +21,16 @@ POLICIES = ROOT / "tests" / "fuzz" / "seeds" / "policy"
 TUNING = {"fabric": "dgx1", "actions": "stock-nccl", "episode": 8}
 
 
-def in_a_fork(function, seconds=20):
-    """What function() returns in a forked process, as text; "hangs" if it takes longer."""
+HANG_S = 900  # only a hang takes so long
+
+
+def in_a_fork(function):
+    """What function() returns in a forked process, as text; "hangs" if it does."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            signal.alarm(seconds)
+            signal.alarm(HANG_S)
             os.write(write, function().encode())
         finally:
             os._exit(0)
@@ -60,7 +63,7 @@ class ThreadsTest(unittest.TestCase):
             for thread in threads:
                 thread.start()
             for thread in threads:
-                thread.join(60)
+                thread.join(HANG_S)
                 self.assertFalse(thread.is_alive())
             self.assertEqual(failed, [])
             steps = np.atleast_1d(envs.step(action)[4]["steps"])
@@ -102,7 +105,7 @@ class ForkTest(unittest.TestCase):
         def hold():
             with alone._turns:
                 held.set()
-                done.wait(60)
+                done.wait(2 * HANG_S)
 
         thread = threading.Thread(target=hold)
         thread.start()

@@ -4,8 +4,12 @@ import contextlib
 import copy
 import inspect
 import io
+import itertools
 import pickle
+import time
+import types
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -151,11 +155,20 @@ class ArgumentsTest(unittest.TestCase):
             self.assertEqual(arguments.path_at(text, text.index(sign) + 1), path)
 
     def test_long_calls_report_and_raise(self):
-        import time
         said = io.StringIO()
-        with contextlib.redirect_stderr(said):
-            self.assertEqual(arguments.call(lambda: time.sleep(1.3) or 5, doing="sleeping"), 5)
-        self.assertIn("cclgym: sleeping: 1 s", said.getvalue())
+
+        def wait():
+            """Ends as soon as the report has been written."""
+            while not said.getvalue():
+                time.sleep(0.001)
+            return 5
+
+        looks = itertools.count()  # each look at the clock is a second after the one before
+        clock = types.SimpleNamespace(monotonic=lambda: float(next(looks)))
+        with contextlib.redirect_stderr(said), unittest.mock.patch.object(arguments, "time", clock), \
+                unittest.mock.patch.object(arguments, "FIRST_REPORT_S", 0.01):
+            self.assertEqual(arguments.call(wait, doing="waiting"), 5)
+        self.assertTrue(said.getvalue().startswith("cclgym: waiting: 1 s\n"), said.getvalue())
         with self.assertRaises(ZeroDivisionError):
             arguments.call(lambda: 1 // 0, doing="dividing")
 

@@ -6,6 +6,7 @@
 
 #include "env/tuning/tuning_testing.hpp"
 #include "support/sanitized.hpp"
+#include "support/thorough.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -40,14 +41,14 @@ double moved_by_next_to_nothing_s(Simulator& simulator, const Call& call, const 
 
 }  // namespace
 
-TEST_CASE("exact times are the simulator's, to the bit", "[env][call-timer]") {
+TEST_CASE("exact times are the simulator's, to the bit", "[env][call-timer][thorough]") {
   for (const char* const text : kSites) {
     CAPTURE(text);
     const auto setup = setup_of(text + kAllCollectives + "}");
     CallTimer timer(setup->site, CallTimer::kDefaultEntries, CallTimer::Timing::Exact);
     TuningOracle oracle(setup->actions, timer);
     Random random(1);
-    const int calls = kSanitized ? 8 : 25;
+    const int calls = thorough() ? 25 : 8;
     for (int i = 0; i < calls; ++i) {
       const Call call = random_call(random, setup->fabric.ranks, 22);
       const PlainConfig config =
@@ -66,7 +67,7 @@ TEST_CASE("exact times are the simulator's, to the bit", "[env][call-timer]") {
 }
 
 TEST_CASE("symmetric times are the simulator's within 1e-9, except for chaotic pipelines",
-          "[env][call-timer]") {
+          "[env][call-timer][thorough]") {
   long quotients = 0;
   long cells = 0;
   long chaotic = 0;
@@ -80,7 +81,7 @@ TEST_CASE("symmetric times are the simulator's within 1e-9, except for chaotic p
       simulators.push_back(std::make_unique<Simulator>(fabric, setup->site->cost_model, "flow"));
     }
     Random random(2);
-    for (int i = 0; i < (kSanitized ? 10 : 40); ++i) {
+    for (int i = 0; i < (thorough() ? 40 : kSanitized ? 10 : 15); ++i) {
       Call call = random_call(random, setup->fabric.ranks, 26);
       const std::vector<std::int32_t> action =
           random_action(random, *setup->actions, call.collective);
@@ -114,7 +115,7 @@ TEST_CASE("symmetric times are the simulator's within 1e-9, except for chaotic p
 }
 
 TEST_CASE("interpolated times have a small error, and the same bits in any order",
-          "[env][call-timer]") {
+          "[env][call-timer][thorough]") {
   double log_sum = 0;
   long cells = 0;
   long off = 0;
@@ -134,7 +135,7 @@ TEST_CASE("interpolated times have a small error, and the same bits in any order
       double time_s;
     };
     std::vector<Cell> timed;
-    while (timed.size() < (kSanitized ? 15 : 60)) {
+    while (timed.size() < (thorough() ? 60 : 15)) {
       // Sizes are large, because calls of few tiles are not interpolated.
       Call call = random_call(random, setup->fabric.ranks, 29);
       call.bytes =
@@ -161,7 +162,7 @@ TEST_CASE("interpolated times have a small error, and the same bits in any order
     interpolations += timer.interpolations();
     CHECK(all_tiles.interpolations() == 0);
   }
-  CHECK(interpolations > (kSanitized ? 3 : 30));
+  CHECK(interpolations > (thorough() ? 30 : 3));
   CHECK((kSanitized || off <= cells / 100));
   CHECK(log_sum / static_cast<double>(cells) < 0.001);
 }

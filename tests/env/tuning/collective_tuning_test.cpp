@@ -75,7 +75,7 @@ TEST_CASE("a step's time is the timer's, times the noise of the call", "[env][co
   std::vector<std::int32_t> action(env.spec().action_space.size());
   env.reset(3, view);
   const auto info = [&](const char* name) { return buffers.info[info_index(env.spec(), name)]; };
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 30; ++i) {
     const WorkloadCall next = env.next_call();
     const std::size_t regime = env.chain().regime();
     const double factor = env.chain().factor();
@@ -151,10 +151,10 @@ TEST_CASE("same seed, same bits; another seed, another episode; with or without 
           "[env][collective-tuning]") {
   CollectiveTuningEnv env(setup_of(kCloud + "}"));
   CollectiveTuningEnv uncached(setup_of(kCloud + ", cache: 0}"));
-  const Episode first = play(env, 5, 150);
-  CHECK(play(env, 5, 150) == first);
-  CHECK(play(uncached, 5, 150) == first);
-  CHECK_FALSE(play(env, 6, 150) == first);
+  const Episode first = play(env, 5, 80);
+  CHECK(play(env, 5, 80) == first);
+  CHECK(play(uncached, 5, 80) == first);
+  CHECK_FALSE(play(env, 6, 80) == first);
 }
 
 TEST_CASE("the hidden state does not depend on the actions", "[env][collective-tuning]") {
@@ -223,7 +223,7 @@ TEST_CASE("observations stay within their bounds, and distinguish machines",
     std::vector<std::uint8_t> scratch(64);
     std::vector<std::int32_t> action(env.spec().action_space.size());
     env.reset(1, view);
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 10; ++i) {
       REQUIRE(env.spec().observation_space.contains(std::span<const float>(buffers.observation)));
       sample_legal_action(env, buffers.action_mask, random, scratch, action);
       env.step(action, view);

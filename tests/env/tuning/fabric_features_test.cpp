@@ -3,13 +3,14 @@
 #include "cost_models/cost_model.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 namespace {
 
 FabricFeatures hockney(const std::string& yaml) {
-  const auto fabric = make_fabric(read_fabric_spec(parse_yaml(yaml, CCLGYM_SOURCE_DIR "/t.yaml")));
+  const auto fabric = make_fabric(read_fabric_spec(parse_yaml(yaml, test::source_path("t.yaml"))));
   return fabric_features(*fabric, cost_model_for("hockney", *fabric));
 }
 

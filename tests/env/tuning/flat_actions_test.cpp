@@ -156,7 +156,7 @@ TEST_CASE("FlatActions of an environment without masks, and of itself", "[env][f
 // which refuses illegal configurations.
 TEST_CASE("flat actions: legal under the mask on every fabric, with every profile and collective",
           "[env][flat-actions][thorough]") {
-  Sample sample(5);
+  Sample sample(8);
   for (const FabricInfo& fabric : fabric_infos()) {
     for (const std::string& profile : action_profile_names()) {
       if (sample.skips()) continue;

@@ -248,8 +248,9 @@ TEST_CASE("costs of NCCL's programs are on the scale of the front", "[env][progr
 }
 
 TEST_CASE("equal fabrics get equal synthesised programs", "[env][programs]") {
-  const auto one = setup_of(machine("dgx1", "programs: synth:pareto"));
-  const auto other = setup_of(machine("dgx1", "programs: synth:pareto\nnoise: jitter"));
+  const auto one = setup_of(machine("dgx1", "programs: synth:pareto", "allgather"));
+  const auto other =
+      setup_of(machine("dgx1", "programs: synth:pareto\nnoise: jitter", "allgather"));
   const auto program = [](const TuningSetup& setup) {
     const auto& front = front_on(setup, CollectiveKind::AllGather);
     return to_msccl_xml(*setup.site->algorithms.at(front.points[0].copies[0].program).program);

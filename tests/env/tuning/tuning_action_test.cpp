@@ -7,8 +7,8 @@
 
 #include "env/tuning/tuning_testing.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
-#include "support/sanitized.hpp"
 #include "support/shipped_algorithms.hpp"
+#include "support/thorough.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -26,14 +26,14 @@ const char* const kMachines[] = {
 
 }  // namespace
 
-TEST_CASE("every legal action simulates", "[env][tuning-action]") {
+TEST_CASE("every legal action simulates", "[env][tuning-action][thorough]") {
   for (const char* const text : kMachines) {
     CAPTURE(text);
     const auto setup = setup_of(text + kAllCollectives + "}");
     CallTimer timer(setup->site, std::size_t{0});
     TuningOracle oracle(setup->actions, timer);
     Random random(1);
-    for (int i = 0; i < (kSanitized ? 20 : 80); ++i) {
+    for (int i = 0; i < (thorough() ? 80 : 20); ++i) {
       const Call call = random_call(random, setup->fabric.ranks, 18);
       const std::vector<std::int32_t> action =
           random_action(random, *setup->actions, call.collective);

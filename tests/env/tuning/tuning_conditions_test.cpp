@@ -24,8 +24,8 @@ TEST_CASE("an episode is the same with engine simgrid", "[env][collective-tuning
         ", workload: {name: sweep, collectives: [allreduce, alltoall], sizes: [4KiB, 256KiB]}";
     CollectiveTuningEnv flow(setup_of(options + "}"));
     CollectiveTuningEnv simgrid(setup_of(options + ", engine: simgrid}"));
-    const Episode expected = play(flow, 3, 24);
-    const Episode found = play(simgrid, 3, 24);
+    const Episode expected = play(flow, 3, 12);
+    const Episode found = play(simgrid, 3, 12);
     REQUIRE(found.infos.size() == expected.infos.size());
     for (std::size_t i = 0; i < expected.infos.size(); ++i) {
       CHECK(found.infos[i] == Approx(expected.infos[i]).epsilon(1e-6));

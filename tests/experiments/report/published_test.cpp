@@ -3,6 +3,7 @@
 #include "experiments/report/report_sample.hpp"
 #include "experiments/sweep/load_experiment.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym {
@@ -165,7 +166,7 @@ TEST_CASE("a row that holds has its margin, and the verdict of the null model",
   CHECK_FALSE(null_model_holds(row_of("v,,,,,best,1.34,3").row));
   int held = 0;
   for (const PublishedRow& row :
-       read_published(CCLGYM_SOURCE_DIR "/experiments/published/msccl-speedups.csv")) {
+       read_published(test::source_path("experiments/published/msccl-speedups.csv"))) {
     held += null_model_holds(row) ? 1 : 0;
   }
   CHECK(held == 18);
@@ -286,7 +287,7 @@ a speedup of 1 throughout would hold 2; of the 2 rows that it would miss, 0 hold
 
 TEST_CASE("each row of the MSCCL papers belongs to one of the shipped experiments",
           "[experiments][published]") {
-  const std::string folder = CCLGYM_SOURCE_DIR "/experiments/";
+  const std::string folder = test::source_path("experiments/");
   const std::vector<PublishedRow> rows = read_published(folder + "published/msccl-speedups.csv");
   REQUIRE(rows.size() == 25);
   std::vector<int> covered(rows.size(), 0);

@@ -1,4 +1,6 @@
 // Opens reports in a browser: ticks, labels, tooltips, sections, and what is drawn when.
+#include <nlohmann/json.hpp>
+
 #include "experiments/report/report.hpp"
 #include "experiments/report/report_sample.hpp"
 #include "support/browser.hpp"

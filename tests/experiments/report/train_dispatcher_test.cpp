@@ -9,6 +9,7 @@
 #include "experiments/report/report.hpp"
 #include "experiments/sweep/load_experiment.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -28,8 +29,8 @@ std::string nodes(const char* fabric, int from, int to) {
   return text;
 }
 
-Experiment sweep(const std::string& algorithms = "[\"pccl:ring\", \"pccl:rec\"]",
-                 const std::string& fabrics = nodes("frontier", 2, 64)) {
+Experiment dispatcher_sweep(const std::string& algorithms = "[\"pccl:ring\", \"pccl:rec\"]",
+                            const std::string& fabrics = nodes("frontier", 2, 64)) {
   return parse_experiment(sweep_text(algorithms, fabrics), "sweep.yaml");
 }
 
@@ -54,7 +55,7 @@ std::vector<ResultRow> results(const Experiment& experiment) {
   return rows;
 }
 
-std::string refusal(const Experiment& experiment, const std::vector<ResultRow>& rows) {
+std::string dispatcher_refusal(const Experiment& experiment, const std::vector<ResultRow>& rows) {
   try {
     (void)train_dispatcher(experiment, rows, {}, {"results/sweep"});
   } catch (const UserError& error) {
@@ -63,15 +64,11 @@ std::string refusal(const Experiment& experiment, const std::vector<ResultRow>& 
   return "none";
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("a dispatcher learns a border in size and GPUs, the same from the same seed",
           "[experiments][dispatcher]") {
-  const Experiment experiment = sweep();
+  const Experiment experiment = dispatcher_sweep();
   const std::vector<ResultRow> rows = results(experiment);
   const SourceLocation where{"results/sweep"};
   const Dispatcher dispatcher = train_dispatcher(experiment, rows, {}, where);
@@ -101,24 +98,25 @@ TEST_CASE("a dispatcher learns a border in size and GPUs, the same from the same
 }
 
 TEST_CASE("sweeps of which no dispatcher can be made are refused", "[experiments][dispatcher]") {
-  const Experiment experiment = sweep();
+  const Experiment experiment = dispatcher_sweep();
   std::vector<ResultRow> rows = results(experiment);
   rows.erase(std::ranges::find_if(rows, [](const ResultRow& row) {
     return row.algorithm == "pccl:rec" && row.ranks == 64 && row.size_bytes == 4 << 20;
   }));
-  CHECK(contains(refusal(experiment, rows),
+  CHECK(contains(dispatcher_refusal(experiment, rows),
                  "results/sweep: allgather of 4MiB on 64 GPUs has no time of pccl:rec"));
-  const Experiment plain = sweep("[ring, \"pccl:rec\"]");
-  CHECK(contains(refusal(plain, results(plain)), "algorithm 'ring' of the sweep is no tuner"));
-  const Experiment one = sweep("[\"pccl:rec\"]");
-  CHECK(contains(refusal(one, results(one)), "chooses among two or more"));
-  const Experiment two = sweep("[\"pccl:ring\", \"pccl:rec\"]",
-                               nodes("frontier", 2, 8) + ", " + nodes("perlmutter", 2, 8));
-  CHECK(contains(refusal(two, results(two)), "machines 'frontier' and 'perlmutter'"));
+  const Experiment plain = dispatcher_sweep("[ring, \"pccl:rec\"]");
+  CHECK(contains(dispatcher_refusal(plain, results(plain)),
+                 "algorithm 'ring' of the sweep is no tuner"));
+  const Experiment one = dispatcher_sweep("[\"pccl:rec\"]");
+  CHECK(contains(dispatcher_refusal(one, results(one)), "chooses among two or more"));
+  const Experiment two = dispatcher_sweep(
+      "[\"pccl:ring\", \"pccl:rec\"]", nodes("frontier", 2, 8) + ", " + nodes("perlmutter", 2, 8));
+  CHECK(contains(dispatcher_refusal(two, results(two)), "machines 'frontier' and 'perlmutter'"));
 }
 
 TEST_CASE("the report has the machines and the dispatchers", "[experiments][dispatcher]") {
-  const Experiment experiment = sweep();
+  const Experiment experiment = dispatcher_sweep();
   const std::vector<ResultRow> rows = results(experiment);
   const Dispatcher dispatcher = train_dispatcher(experiment, rows, {}, {"results/sweep"});
   const std::string json =

@@ -11,12 +11,13 @@
 #include "experiments/run/cell_runner.hpp"
 #include "experiments/sweep/load_experiment.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/thorough.hpp"
 
 namespace cclgym::test {
 namespace {
 
-const std::string kFigure = CCLGYM_SOURCE_DIR "/experiments/pccl-fig6.yaml";
+const std::string kFigure = source_path("experiments/pccl-fig6.yaml");
 
 // Simulated speedup over its ring, by ranks and size, for at most `ranks` ranks.
 std::map<std::tuple<int, std::uint64_t>, double> simulated(int ranks) {
@@ -48,7 +49,7 @@ struct Agreement {
 Agreement agreement(const std::map<std::tuple<int, std::uint64_t>, double>& speedup) {
   Agreement found;
   for (const PublishedRow& row :
-       read_published(CCLGYM_SOURCE_DIR "/experiments/published/pccl-fig6.csv")) {
+       read_published(source_path("experiments/published/pccl-fig6.csv"))) {
     const auto cell = speedup.find({row.gpus, row.size_from});
     if (row.source != "PCCL Fig 6" || cell == speedup.end()) continue;
     const auto near = [&row](double value) {

@@ -13,6 +13,7 @@
 #include "experiments/report/report_sample.hpp"
 #include "experiments/run/results.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym {
@@ -31,7 +32,7 @@ std::string message_of(Function function) {
 }
 
 // The error message for a text as results, without the name of the file.
-std::string refusal(const std::string& text) {
+std::string results_refusal(const std::string& text) {
   const TemporaryFile file(text);
   const std::string message = message_of([&] { (void)read_results(file.path()); });
   return message.starts_with(file.path()) ? message.substr(file.path().size()) : message;
@@ -49,7 +50,7 @@ std::string lines(const std::vector<ResultRow>& rows) {
   return text;
 }
 
-bool contains(const std::string& text, const std::string& part) {
+bool check_contains(const std::string& text, const std::string& part) {
   INFO(text);
   const bool found = text.find(part) != std::string::npos;
   CHECK(found);
@@ -113,21 +114,21 @@ TEST_CASE("times and rates that no simulation has are refused, with their line",
                                      {&ResultRow::busbw_GBps, "busbw_GBps"}}) {
     for (const std::string value : {"nan", "inf", "-inf", "-1"}) {
       CAPTURE(name, value);
-      CHECK(refusal(with(member, value)) ==
+      CHECK(results_refusal(with(member, value)) ==
             ":3:1: " + std::string(name) + " is " + value + "; expected a finite number >= 0");
     }
   }
-  CHECK(refusal(with(&ResultRow::time_min_us, "3.5")) ==
+  CHECK(results_refusal(with(&ResultRow::time_min_us, "3.5")) ==
         ":3:1: time_min_us is 3.5; expected at most time_us, 3");
-  CHECK(refusal(with(&ResultRow::time_max_us, "2.5")) ==
+  CHECK(results_refusal(with(&ResultRow::time_max_us, "2.5")) ==
         ":3:1: time_max_us is 2.5; expected at least time_us, 3");
   ResultRow row = test::row("ring", "LL", 1, 16, 3);
   row.channels = -5;
-  CHECK(refusal(result_header() + "\n" + to_csv(row) + "\n") ==
+  CHECK(results_refusal(result_header() + "\n" + to_csv(row) + "\n") ==
         ":2:1: channels is -5; expected a whole number >= 0");
   row.channels = 1;
   row.collective = "foo";
-  CHECK(refusal(result_header() + "\n" + to_csv(row) + "\n")
+  CHECK(results_refusal(result_header() + "\n" + to_csv(row) + "\n")
             .starts_with(":2:1: unknown collective 'foo'"));
 }
 
@@ -157,22 +158,25 @@ TEST_CASE("damaged results are refused with the place", "[experiments][results-c
     REQUIRE(at != std::string::npos);
     return header + line.replace(at, from.size(), to);
   };
-  CHECK(refusal(header + good) == "(no error)");
-  contains(refusal(with(",12.5,", ",12.5x,")), ":2:");
-  contains(refusal(with(",12.5,", ",12.5x,")), "time_us is '12.5x'; expected a number");
-  contains(refusal(with(",12.5,", ",,")), "time_us is ''; expected a number");
-  contains(refusal(with(",12.5,", ", 12.5,")), "time_us is ' 12.5'");
-  contains(refusal(with(",1024,", ",-1,")),
-           "size_bytes is '-1'; expected a whole number that is not negative");
-  contains(refusal(with(",1024,", ",99999999999999999999,")), "that fits 64 bits");
-  contains(refusal(with(",ring,", ",\"ring\",")), "algorithm is '\"ring\"'; expected plain text");
-  contains(refusal(with(",flow,", ",fl\tow,")), "engine is 'fl\\tow'");
-  contains(refusal(with(",0.1.0", "")), ":2:1: found 27 fields; expected 28");
-  contains(refusal(with(",0.1.0", ",0.1.0,")), "found 29 fields");
-  contains(refusal(header + "\n" + good), ":2:1: found 1 fields");
-  contains(refusal(header + good + good), ":3:1: cell_key 'ndv4/allreduce/ring/LL/c1");
-  contains(refusal(header + good + good), "is already in line 2");
-  contains(refusal(header + std::string(40, '\0') + "\n"), ":2:1: found 1 fields");
+  CHECK(results_refusal(header + good) == "(no error)");
+  check_contains(results_refusal(with(",12.5,", ",12.5x,")), ":2:");
+  check_contains(results_refusal(with(",12.5,", ",12.5x,")),
+                 "time_us is '12.5x'; expected a number");
+  check_contains(results_refusal(with(",12.5,", ",,")), "time_us is ''; expected a number");
+  check_contains(results_refusal(with(",12.5,", ", 12.5,")), "time_us is ' 12.5'");
+  check_contains(results_refusal(with(",1024,", ",-1,")),
+                 "size_bytes is '-1'; expected a whole number that is not negative");
+  check_contains(results_refusal(with(",1024,", ",99999999999999999999,")), "that fits 64 bits");
+  check_contains(results_refusal(with(",ring,", ",\"ring\",")),
+                 "algorithm is '\"ring\"'; expected plain text");
+  check_contains(results_refusal(with(",flow,", ",fl\tow,")), "engine is 'fl\\tow'");
+  check_contains(results_refusal(with(",0.1.0", "")), ":2:1: found 27 fields; expected 28");
+  check_contains(results_refusal(with(",0.1.0", ",0.1.0,")), "found 29 fields");
+  check_contains(results_refusal(header + "\n" + good), ":2:1: found 1 fields");
+  check_contains(results_refusal(header + good + good),
+                 ":3:1: cell_key 'ndv4/allreduce/ring/LL/c1");
+  check_contains(results_refusal(header + good + good), "is already in line 2");
+  check_contains(results_refusal(header + std::string(40, '\0') + "\n"), ":2:1: found 1 fields");
 }
 
 TEST_CASE("a wrong header is refused with the missing columns", "[experiments][results-csv]") {
@@ -181,14 +185,17 @@ TEST_CASE("a wrong header is refused with the missing columns", "[experiments][r
     std::string line = header;
     return line.replace(line.find(from), from.size(), to) + "\n";
   };
-  contains(refusal(with(",time_us", "")), ":1:1: not the expected header line: without 'time_us';");
-  contains(refusal(with(",time_us", ",time_ms")), "without 'time_us', and with unknown 'time_ms'");
-  contains(refusal(with(",steps", ",steps,more")), "with unknown 'more'");
-  contains(refusal(with("cell_key,fabric", "fabric,cell_key")), "in another order");
-  contains(refusal("\n"), ":1:1: not the expected header line: found ''");
-  contains(refusal("hello world\n1,2\n"), "found 'hello world'; expected 'experiment_hash,");
+  check_contains(results_refusal(with(",time_us", "")),
+                 ":1:1: not the expected header line: without 'time_us';");
+  check_contains(results_refusal(with(",time_us", ",time_ms")),
+                 "without 'time_us', and with unknown 'time_ms'");
+  check_contains(results_refusal(with(",steps", ",steps,more")), "with unknown 'more'");
+  check_contains(results_refusal(with("cell_key,fabric", "fabric,cell_key")), "in another order");
+  check_contains(results_refusal("\n"), ":1:1: not the expected header line: found ''");
+  check_contains(results_refusal("hello world\n1,2\n"),
+                 "found 'hello world'; expected 'experiment_hash,");
   // The text is not even the beginning of a header, so it is not from a killed run.
-  contains(refusal("hello world"), ":1:1: not the expected header line");
+  check_contains(results_refusal("hello world"), ":1:1: not the expected header line");
   CHECK(message_of([] { (void)read_results("/nowhere/results.csv"); }).find("does not exist") !=
         std::string::npos);
 }
@@ -197,7 +204,7 @@ TEST_CASE("a name that needs quotes is not written", "[experiments][results-csv]
   for (const std::string name : {"a,b", "a\"b", "a\nb", "a\rb"}) {
     ResultRow row = test::row("ring", "LL", 1, 1024, 12.5);
     row.fabric = name;
-    contains(message_of([&] { (void)to_csv(row); }), "cannot be written to CSV");
+    check_contains(message_of([&] { (void)to_csv(row); }), "cannot be written to CSV");
   }
 }
 
@@ -253,20 +260,24 @@ TEST_CASE("measured files", "[experiments][results-csv]") {
     CHECK(rows[1].source == "me");
   }
   SECTION("what is wrong is refused with the place") {
-    contains(measured_refusal(header + line + line), ":3:1: the same system, config");
-    contains(measured_refusal(header + line + line), "already in line 2");
-    contains(measured_refusal(header + "A,n,f,alreduce,8,1024,17,me\n"),
-             ":2:7: unknown collective 'alreduce'");
-    contains(measured_refusal(header + "A,n,f,allreduce,0,1024,17,me\n"), ":2:17: ranks is 0");
-    contains(measured_refusal(header + "A,n,f,allreduce,8,0,17,me\n"), ":2:19: size_bytes is '0'");
-    contains(measured_refusal(header + "A,n,f,allreduce,8,1024,0,me\n"), ":2:24: time_us is '0'");
-    contains(measured_refusal(header + "A,n,f,allreduce,8,1024,nan,me\n"), "time_us is 'nan'");
-    contains(measured_refusal(header + "A,n,,allreduce,8,1024,17,me\n"),
-             ":2:1: the row has 8 ranks and names no fabric, but none of");
-    contains(measured_refusal(header + "A,n,f,allreduce,8,1KiB,17,me\n"),
-             ":2:19: size_bytes is '1KiB'");
-    contains(measured_refusal("# only comments\n"), "expected CSV with a header line");
-    contains(measured_refusal(""), "expected CSV with a header line");
+    check_contains(measured_refusal(header + line + line), ":3:1: the same system, config");
+    check_contains(measured_refusal(header + line + line), "already in line 2");
+    check_contains(measured_refusal(header + "A,n,f,alreduce,8,1024,17,me\n"),
+                   ":2:7: unknown collective 'alreduce'");
+    check_contains(measured_refusal(header + "A,n,f,allreduce,0,1024,17,me\n"),
+                   ":2:17: ranks is 0");
+    check_contains(measured_refusal(header + "A,n,f,allreduce,8,0,17,me\n"),
+                   ":2:19: size_bytes is '0'");
+    check_contains(measured_refusal(header + "A,n,f,allreduce,8,1024,0,me\n"),
+                   ":2:24: time_us is '0'");
+    check_contains(measured_refusal(header + "A,n,f,allreduce,8,1024,nan,me\n"),
+                   "time_us is 'nan'");
+    check_contains(measured_refusal(header + "A,n,,allreduce,8,1024,17,me\n"),
+                   ":2:1: the row has 8 ranks and names no fabric, but none of");
+    check_contains(measured_refusal(header + "A,n,f,allreduce,8,1KiB,17,me\n"),
+                   ":2:19: size_bytes is '1KiB'");
+    check_contains(measured_refusal("# only comments\n"), "expected CSV with a header line");
+    check_contains(measured_refusal(""), "expected CSV with a header line");
   }
 }
 
@@ -291,8 +302,9 @@ TEST_CASE("a report takes the rows of calibrate and the output of nccl-tests",
   }
   SECTION("a row that fits several fabrics is refused") {
     const TemporaryFile file("collective,size_bytes,ranks,time_us\nallreduce,1024,8,31.25\n");
-    contains(message_of([&] { (void)read_measured(file.path(), fabrics); }),
-             ":2:1: the row has 8 ranks and names no fabric, but 2 of the experiment's fabrics");
+    check_contains(
+        message_of([&] { (void)read_measured(file.path(), fabrics); }),
+        ":2:1: the row has 8 ranks and names no fabric, but 2 of the experiment's fabrics");
   }
   SECTION("nccl-tests") {
     std::string ranks;
@@ -332,7 +344,7 @@ TEST_CASE("a measured file may begin with a byte order mark", "[experiments][res
 
 TEST_CASE("the Azure NDv4 measurements", "[experiments][results-csv]") {
   const std::vector<MeasuredRow> rows =
-      read_measured(std::string(CCLGYM_SOURCE_DIR) + "/experiments/measured/azure-ndv4.csv");
+      read_measured(test::source_path("experiments/measured/azure-ndv4.csv"));
   REQUIRE(rows.size() == 57);  // 3 configurations, 128 B .. 32 MiB
   for (const MeasuredRow& row : rows) {
     CHECK(row.fabric == "ndv4");

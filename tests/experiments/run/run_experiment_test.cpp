@@ -16,6 +16,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/simulator.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym {
@@ -258,7 +259,7 @@ TEST_CASE("a full disk: an error, only complete rows, and the run can be continu
 TEST_CASE("a run's folder has the experiment, including the engine",
           "[experiments][run-experiment]") {
   const TemporaryFolder folder;
-  const std::string path = CCLGYM_SOURCE_DIR "/experiments/ndv4-allreduce-vs-measured.yaml";
+  const std::string path = test::source_path("experiments/ndv4-allreduce-vs-measured.yaml");
   Experiment experiment = load_experiment(path);
   experiment.engine = "flow";
   save_run_experiment(experiment, folder.path());

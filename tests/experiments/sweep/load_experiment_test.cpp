@@ -9,6 +9,7 @@
 #include "experiments/sweep/cell_keys.hpp"
 #include "sim/engine/engine.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cclgym {
@@ -211,7 +212,7 @@ TEST_CASE("cost models: by GPU, by name, from a file, with overrides",
 
   const test::TemporaryFolder folder;
   test::write_file(folder / "mine.yaml",
-                   test::read_file(CCLGYM_SOURCE_DIR "/cost_models/parameters/v100.yaml"));
+                   test::read_file(test::source_path("cost_models/parameters/v100.yaml")));
   const CostModel mine = model("ring", "{base: mine.yaml}", folder / "e.yaml");
   CHECK(mine.canonical_text() == shipped_cost_model("v100").canonical_text());
 }
@@ -307,7 +308,7 @@ TEST_CASE("the hash changes with everything that results depend on, and with not
 
 TEST_CASE("the shipped experiments load", "[experiments][load-experiment]") {
   std::size_t found = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(CCLGYM_SOURCE_DIR "/experiments")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("experiments"))) {
     if (entry.path().extension() != ".yaml") continue;
     const std::string name = entry.path().stem().string();
     // The tests of agents and calibration load these.

@@ -12,7 +12,7 @@
 namespace cclgym {
 namespace {
 
-nlohmann::json data_of(const std::string& html) {
+nlohmann::json page_data(const std::string& html) {
   const std::string open = R"(<script type="application/json" id="data">)";
   const std::size_t begin = html.find(open) + open.size();
   REQUIRE(begin > open.size());
@@ -26,7 +26,7 @@ TEST_CASE("the page has curves, summaries, choices and regimes", "[experiments][
       .curves = {{7, "iteration,phase,a:oracle_ratio\n1,warm-start,\n2,ppo,1.5\n3,p"}},
       .parts = parts};
   const std::string html = training_html(page, published_regimes());
-  const nlohmann::json data = data_of(html);
+  const nlohmann::json data = page_data(html);
   CHECK(data["curves"][0]["seed"] == 7);
   CHECK(data["curves"][0]["columns"] == nlohmann::json({"iteration", "phase", "a:oracle_ratio"}));
   // The last line of the file was truncated.
@@ -54,7 +54,7 @@ TEST_CASE("the page has facts about the run, and marks choices that NCCL cannot 
                           .curves = curves,
                           .facts = {{"Machines", "ndv4"}, {"Actions", "stock-nccl"}},
                           .parts = parts};
-  const nlohmann::json data = data_of(training_html(page, {}));
+  const nlohmann::json data = page_data(training_html(page, {}));
   CHECK(
       data["facts"] ==
       nlohmann::json::parse(
@@ -112,7 +112,7 @@ TEST_CASE("the page is self-contained, and names cannot break out",
     return count;
   };
   CHECK(scripts(html) == scripts(safe));
-  CHECK(data_of(html)["name"].get<std::string>().starts_with("</script><script>"));
+  CHECK(page_data(html)["name"].get<std::string>().starts_with("</script><script>"));
   CHECK(html.find(" src=") == std::string::npos);
   CHECK(html.find("default-src 'none'") != std::string::npos);
   CHECK(safe.find("{{") == std::string::npos);

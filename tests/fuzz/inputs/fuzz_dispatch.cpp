@@ -5,9 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "fuzz_support.hpp"
 #include "sim/tuners/dispatch_table.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(dispatch) {
   using namespace cclgym;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   DispatchTable table;

@@ -3,7 +3,7 @@
 #include "fuzz_support.hpp"
 #include "sim/dispatchers/dispatcher.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(dispatcher) {
   using namespace cclgym;
   fuzz::guarded([&] {
     const Dispatcher read = parse_dispatcher(fuzz::text_of(data, size), "fuzz.yaml");

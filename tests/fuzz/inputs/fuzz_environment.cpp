@@ -9,7 +9,7 @@
 #include "env/tuning/workload/workload.hpp"
 #include "fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(environment) {
   using namespace cclgym;
   std::string_view text = fuzz::text_of(data, size);
   const unsigned kind = fuzz::take_kind(text, 4);

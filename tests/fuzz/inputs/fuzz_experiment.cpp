@@ -21,7 +21,7 @@ std::shared_ptr<const Fabric> small_fabric(const FabricSpec& spec) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(experiment) {
   const std::string_view text = fuzz::text_of(data, size);
   if (text.find("synth") != std::string_view::npos) return 0;
   fuzz::guarded([&] {

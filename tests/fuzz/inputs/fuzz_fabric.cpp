@@ -3,7 +3,7 @@
 #include "fuzz_support.hpp"
 #include "topology_models/fabric_file.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(fabric) {
   using namespace cclgym;
   const std::string_view text = fuzz::text_of(data, size);
   fuzz::guarded([&] {

@@ -4,7 +4,7 @@
 #include "fuzz_support.hpp"
 #include "workloads/readers/job_file.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(job) {
   using namespace cclgym;
   fuzz::guarded([&] {
     const YamlLimits yaml{.bytes = 1 << 16, .nodes = 500, .depth = 16};

@@ -4,7 +4,7 @@
 #include "calibration/loop/loop_config.hpp"
 #include "fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(loop) {
   using namespace cclgym;
   fuzz::guarded([&] {
     const LoopConfig config = load_loop_config(fuzz::file_of(fuzz::text_of(data, size)));

@@ -6,7 +6,7 @@
 #include "fuzz_support.hpp"
 #include "sim/noise/noise_profile.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(noise) {
   using namespace cclgym;
   fuzz::guarded([&] {
     const YamlLimits limits{.bytes = 1 << 16, .nodes = 500, .depth = 16};

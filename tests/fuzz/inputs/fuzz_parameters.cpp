@@ -6,7 +6,7 @@
 #include "cost_models/parameters/value_source.hpp"
 #include "fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(parameters) {
   using namespace cclgym;
   const std::string_view text = fuzz::text_of(data, size);
   fuzz::guarded([&] {

@@ -24,7 +24,7 @@ Shared make_small(const std::string& name, const YamlValue& options, const Sourc
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(train) {
   fuzz::guarded([&] {
     const TrainConfig config =
         read_train_config(std::string(fuzz::text_of(data, size)), "t.yaml", make_small);

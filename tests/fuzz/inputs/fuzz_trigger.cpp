@@ -3,7 +3,7 @@
 #include "agents/trigger/trigger_file.hpp"
 #include "fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(trigger) {
   using namespace cclgym;
   const std::string text(fuzz::text_of(data, size));
   fuzz::guarded([&] {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/yaml/yaml.hpp"
+#include "fuzz_support.hpp"
 
 namespace {
 
@@ -88,7 +89,7 @@ void read_everything(const YamlValue& value) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(yaml) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   guarded([&] {
     // A few nodes are enough to reach every check, and keep each input cheap.

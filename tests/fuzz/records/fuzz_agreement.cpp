@@ -9,7 +9,7 @@
 #include "deploy/loop/rendezvous_book.hpp"
 #include "fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(agreement) {
   using namespace cclgym;
   constexpr std::int32_t kRanks = 8;
   const std::string_view bytes = fuzz::text_of(data, size);

@@ -8,7 +8,7 @@
 
 namespace {
 
-void read(std::string_view text) {
+void try_certificate(std::string_view text) {
   using namespace cclgym;
   fuzz::guarded([&] {
     const auto read = synthesis::read_certificate(text, "fuzz.json");
@@ -19,16 +19,16 @@ void read(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(certificate) {
   using namespace cclgym;
   std::string text(fuzz::text_of(data, size));
-  read(text);
+  try_certificate(text);
   // The checksum is the last text in quotes.
   const std::size_t key = text.rfind("  \"checksum\"");
   const std::size_t digits = text.rfind('"');
   if (key == std::string::npos || digits < 16 || digits - 16 < key) return 0;
   const std::string sum = hex_digits(fnv1a(std::string_view(text).substr(0, key)));
   for (std::size_t i = 0; i < 16; ++i) text[digits - 16 + i] = sum[i];
-  read(text);
+  try_certificate(text);
   return 0;
 }

@@ -3,7 +3,7 @@
 #include "fuzz_support.hpp"
 #include "workloads/readers/traces/chakra_reader.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(chakra) {
   using namespace cclgym;
   std::string_view bytes = fuzz::text_of(data, size);
   const ChakraOptions options{.one_communication = fuzz::take_kind(bytes, 2) == 1};

@@ -7,7 +7,7 @@
 
 namespace {
 
-void read(std::string_view bytes) {
+void try_checkpoint(std::string_view bytes) {
   using namespace cclgym;
   fuzz::guarded([&] {
     const std::string written = write_checkpoint(read_checkpoint(bytes, "fuzz"));
@@ -17,10 +17,10 @@ void read(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(checkpoint) {
   using namespace cclgym;
   std::string bytes(fuzz::text_of(data, size));
-  read(bytes);
+  try_checkpoint(bytes);
   constexpr std::size_t kHead = 8 + 4 + 8;
   if (size < kHead + 8) return 0;
   const auto put = [&](std::size_t at, std::uint64_t value) {
@@ -30,6 +30,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   put(12, size - kHead - 8);
   put(size - 8, fnv1a(std::string_view(bytes).substr(kHead, size - kHead - 8)));
-  read(bytes);
+  try_checkpoint(bytes);
   return 0;
 }

@@ -3,7 +3,7 @@
 #include "fuzz_support.hpp"
 #include "workloads/readers/goal_reader.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(goal) {
   using namespace cclgym;
   fuzz::guarded([&] {
     const JobGraph job = read_goal(fuzz::text_of(data, size), "fuzz.goal");

@@ -4,7 +4,7 @@
 #include "calibration/cuda/nccl/nccl_log.hpp"
 #include "fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(gpu_logs) {
   using namespace cclgym;
   const std::string_view text = fuzz::text_of(data, size);
   fuzz::guarded([&] {

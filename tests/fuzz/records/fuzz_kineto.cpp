@@ -4,7 +4,7 @@
 #include "workloads/readers/traces/kineto_reader.hpp"
 #include "workloads/readers/traces/trace_reader.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(kineto) {
   using namespace cclgym;
   const std::string_view text = fuzz::text_of(data, size);
   constexpr std::size_t kMostBytes = std::size_t{1} << 20;

@@ -5,7 +5,7 @@
 #include "experiments/measured/measured_file.hpp"
 #include "fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(measured) {
   using namespace cclgym;
   const std::string path = fuzz::file_of(fuzz::text_of(data, size));
   const MeasuredFileContext known{.system = "lab",

@@ -10,6 +10,7 @@
 #include "collectives/verifier/interpreter.hpp"
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
+#include "fuzz_support.hpp"
 
 namespace {
 
@@ -17,7 +18,7 @@ using namespace cclgym;
 
 // Runs `call`, which may only return or throw a well-formed UserError.
 template <typename Call>
-void guarded(Call call) {
+void guarded_xml(Call call) {
   try {
     call();
   } catch (const UserError& error) {
@@ -29,7 +30,7 @@ void guarded(Call call) {
   }
 }
 
-std::int64_t chunks(const ThreadBlockProgram& program) {
+std::int64_t chunks_of(const ThreadBlockProgram& program) {
   std::int64_t total = 0;
   for (const GpuProgram& gpu : program.gpus) {
     total += gpu.input_chunks + gpu.output_chunks + gpu.scratch_chunks;
@@ -39,9 +40,9 @@ std::int64_t chunks(const ThreadBlockProgram& program) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(msccl_xml) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  guarded([&] {
+  guarded_xml([&] {
     const XmlProgram read = parse_msccl_xml(text, "fuzz.xml");
     std::string written;
     try {
@@ -51,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const XmlProgram again = parse_msccl_xml(written, "again.xml");
     if (to_msccl_xml(again.program, again.settings) != written) std::abort();
-    if (chunks(read.program) > 4096) return;  // keeps each input cheap
+    if (chunks_of(read.program) > 4096) return;  // keeps each input cheap
     const bool right = verify(read.program, {.slots = 8}).ok;
     if (right && !execute(read.program, {.interleavings = 2, .slots = 8}).ok) std::abort();
   });

@@ -14,35 +14,36 @@
 #include "core/error.hpp"
 #include "deploy/runtime/policy_file.hpp"
 #include "deploy/runtime/policy_runtime.h"
+#include "fuzz_support.hpp"
 
 namespace {
 
 using namespace cclgym;
 
-void check_message(std::string_view message) {
+void check_policy_message(std::string_view message) {
   if (message.empty() || message.size() > 1000) std::abort();
   for (const char c : message) {
     if (static_cast<unsigned char>(c) < 0x20) std::abort();
   }
 }
 
-bool read(std::string_view bytes) {
+bool try_policy(std::string_view bytes) {
   try {
     if (format_policy(parse_policy(bytes, "fuzz")) != bytes) std::abort();
     return true;
   } catch (const UserError& error) {
-    check_message(error.what());
+    check_policy_message(error.what());
     return false;
   }
 }
 
-void run(std::string_view bytes) {
+void run_policy(std::string_view bytes) {
   cclgym_policy* policy = nullptr;
   char error[1200] = "";
   const int status = cclgym_policy_parse(bytes.data(), bytes.size(), &policy, error, sizeof(error));
   if (status != CCLGYM_POLICY_OK) {
     if (policy != nullptr) std::abort();
-    check_message(error);
+    check_policy_message(error);
     return;
   }
   const std::size_t knobs = cclgym_policy_knobs(policy);
@@ -77,9 +78,9 @@ void run(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(policy) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
-  if (read(bytes)) run(bytes);
+  if (try_policy(bytes)) run_policy(bytes);
   if (size < 32) return 0;
   const auto put = [&](std::size_t at, std::uint64_t value, std::size_t width) {
     for (std::size_t i = 0; i < width; ++i) {
@@ -88,6 +89,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   put(16, bytes.size(), 8);
   put(12, crc32_of(std::string_view(bytes).substr(16)), 4);
-  if (read(bytes)) run(bytes);
+  if (try_policy(bytes)) run_policy(bytes);
   return 0;
 }

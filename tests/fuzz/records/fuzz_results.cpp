@@ -6,7 +6,7 @@
 #include "experiments/run/results.hpp"
 #include "fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(results) {
   using namespace cclgym;
   std::string_view text = fuzz::text_of(data, size);
   const unsigned kind = fuzz::take_kind(text, 4);

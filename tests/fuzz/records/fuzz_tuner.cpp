@@ -12,6 +12,7 @@
 #include "deploy/nccl_plugin/tuner_choices.hpp"
 #include "deploy/nccl_plugin/tuner_constants.hpp"
 #include "deploy/nccl_plugin/tuner_rows.hpp"
+#include "fuzz_support.hpp"
 
 namespace {
 
@@ -58,7 +59,7 @@ void read_policy(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(tuner) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
   attempt([&] { check_choices(RowChoices(bytes, "fuzz", 8, 1)); });
   attempt([&] {

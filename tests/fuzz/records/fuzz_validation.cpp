@@ -4,7 +4,7 @@
 #include "calibration/validate/validation_rows.hpp"
 #include "fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(validation) {
   using namespace cclgym;
   fuzz::guarded([&] {
     const ValidationRows rows = read_validation_rows(fuzz::file_of(fuzz::text_of(data, size)));

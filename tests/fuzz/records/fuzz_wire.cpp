@@ -34,7 +34,7 @@ void read_message(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(wire) {
   std::string_view bytes = fuzz::text_of(data, size);
   const unsigned kind = fuzz::take_kind(bytes, 6);
   try {

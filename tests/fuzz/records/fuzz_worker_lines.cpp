@@ -4,7 +4,7 @@
 #include "calibration/cuda/worker_lines.hpp"
 #include "fuzz_support.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(worker_lines) {
   using namespace cclgym;
   std::istringstream requests{std::string(fuzz::text_of(data, size))};
   std::ostringstream answers;

@@ -15,6 +15,7 @@
 #include "sim/config_checks.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
+#include "support/thorough.hpp"
 #include "topology_models/fabric_spec.hpp"
 
 using namespace cclgym;
@@ -174,14 +175,14 @@ TEST_CASE("the outline of all messages of a direct exchange is that of the compi
 }
 
 TEST_CASE("a folded direct exchange has the dates and loads of all its messages",
-          "[sim][classes]") {
+          "[sim][classes][thorough]") {
   Random random = Random::stream(31, {});
   int folded = 0;
   for (const FabricSpec& spec : specs()) {
     const auto fabric = make_fabric(spec);
     for (const std::string model : {"auto", "hockney"}) {
       Both both(fabric, cost_model_for(model, *fabric));
-      for (int i = 0; i < 6; ++i) {
+      for (int i = 0; i < (test::thorough() ? 6 : 3); ++i) {
         const Config config = random_config(random, "naive");
         const Call call = call_of(CollectiveKind::AllToAll,
                                   std::uint64_t{4} * static_cast<std::uint64_t>(fabric->ranks()) *
@@ -200,10 +201,11 @@ TEST_CASE("a folded direct exchange has the dates and loads of all its messages"
       }
     }
   }
-  CHECK(folded > 100);
+  CHECK(folded > (test::thorough() ? 100 : 50));
 }
 
-TEST_CASE("any program that is folded has the dates and loads of all its nodes", "[sim][classes]") {
+TEST_CASE("any program that is folded has the dates and loads of all its nodes",
+          "[sim][classes][thorough]") {
   Random random = Random::stream(32, {});
   int folded = 0;
   int chaotic = 0;
@@ -218,7 +220,7 @@ TEST_CASE("any program that is folded has the dates and loads of all its nodes",
       if (algorithm.name.starts_with("symmetric-") && fabric->servers() > 1) continue;
       for (const CollectiveKind kind : algorithm.collectives) all.push_back({kind, algorithm.name});
     }
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < (test::thorough() ? 40 : 20); ++i) {
       const Combination& each = all[random() % all.size()];
       Config config = random_config(random, each.algorithm);
       config.instances = 1;
@@ -250,7 +252,7 @@ TEST_CASE("any program that is folded has the dates and loads of all its nodes",
     }
   }
   CHECK(chaotic <= 1);
-  CHECK(folded > 150);
+  CHECK(folded > (test::thorough() ? 150 : 75));
 }
 
 TEST_CASE("classes of an exchange are those of its full graph", "[sim][classes]") {

@@ -52,7 +52,7 @@ Dispatcher sample() {
           .collectives = {half_and_half()}};
 }
 
-std::string refusal(const std::string& text) {
+std::string dispatcher_refusal(const std::string& text) {
   try {
     (void)parse_dispatcher(text, "d.yaml");
   } catch (const UserError& error) {
@@ -129,28 +129,29 @@ TEST_CASE("dispatcher: a file reads back to the same text", "[sim][dispatchers]"
 
 TEST_CASE("dispatcher: damaged files are refused at the damage", "[sim][dispatchers]") {
   const std::string text = to_yaml(sample());
-  CHECK(refusal("tables: []").starts_with("d.yaml:1:1: this is no dispatcher"));
-  CHECK(refusal(with(text, "format: 1", "format: 2"))
+  CHECK(dispatcher_refusal("tables: []").starts_with("d.yaml:1:1: this is no dispatcher"));
+  CHECK(dispatcher_refusal(with(text, "format: 1", "format: 2"))
             .starts_with("d.yaml:1:9: format 2 is not known; expected 1"));
-  CHECK(contains(refusal(with(text, "test_accuracy: 0.5", "test_accuracy: 0.9")),
+  CHECK(contains(dispatcher_refusal(with(text, "test_accuracy: 0.5", "test_accuracy: 0.9")),
                  "test_accuracy is 0.9, but the vectors and the grid give 0.5"));
-  CHECK(contains(refusal(with(text, "class_sizes: [1, 1]", "class_sizes: [1, 2]")),
+  CHECK(contains(dispatcher_refusal(with(text, "class_sizes: [1, 1]", "class_sizes: [1, 2]")),
                  "do not fit together"));
-  CHECK(
-      contains(refusal(with(text, "[-1, 0, 1]", "[-1, 0]")), "a vector has 2 numbers; expected 3"));
-  CHECK(contains(refusal(with(text, R"(classes: ["rccl-default",)", R"(classes: ["rccl-defaul",)")),
-                 "did you mean 'rccl-default'"));
-  CHECK(contains(refusal(with(text, "us: [10, 20, 80]", "us: [10, 20]")),
+  CHECK(contains(dispatcher_refusal(with(text, "[-1, 0, 1]", "[-1, 0]")),
+                 "a vector has 2 numbers; expected 3"));
+  CHECK(contains(
+      dispatcher_refusal(with(text, R"(classes: ["rccl-default",)", R"(classes: ["rccl-defaul",)")),
+      "did you mean 'rccl-default'"));
+  CHECK(contains(dispatcher_refusal(with(text, "us: [10, 20, 80]", "us: [10, 20]")),
                  "us has 2 numbers; expected 3"));
-  CHECK(contains(refusal(with(text, "us: [10, 20, 80]", "us: [10, -20, 80]")),
+  CHECK(contains(dispatcher_refusal(with(text, "us: [10, 20, 80]", "us: [10, -20, 80]")),
                  "a time is not positive"));
-  CHECK(contains(refusal(with(text, "collective: allgather", "collective: allgathr")),
+  CHECK(contains(dispatcher_refusal(with(text, "collective: allgather", "collective: allgathr")),
                  "did you mean 'allgather'"));
-  CHECK(contains(refusal(with(text, "seed: 1", "sed: 1")), "seed"));
+  CHECK(contains(dispatcher_refusal(with(text, "seed: 1", "sed: 1")), "seed"));
   // A file cut after a line has no end.
   for (std::size_t end = text.rfind('\n', text.size() - 2); end > 400;
        end = text.rfind('\n', end - 1)) {
-    CHECK(refusal(text.substr(0, end + 1)) != "none");
+    CHECK(dispatcher_refusal(text.substr(0, end + 1)) != "none");
   }
 }
 

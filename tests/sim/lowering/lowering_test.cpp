@@ -5,6 +5,7 @@
 #include "sim/prices/transfer_cost.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "support/shipped_algorithms.hpp"
 
 using namespace cclgym;
@@ -163,7 +164,7 @@ TEST_CASE("an explicit latency overrides the cost model's alpha, a fabric's defa
   // The option applies to NVLink, so between nodes nothing changes.
   CHECK(latency_s({.name = "ndv4", .servers = 2, .latency_s = 5e-6}, 8) ==
         latency_s({.name = "ndv4", .servers = 2}, 8));
-  const std::string file = std::string(CCLGYM_SOURCE_DIR) + "/experiments/fabrics/two-islands.yaml";
+  const std::string file = source_path("experiments/fabrics/two-islands.yaml");
   CHECK(latency_s({.name = file}, 1) == Approx(0.7e-6 + rest_s).epsilon(1e-12));
   CHECK(latency_s({.name = file}, 4) == Approx(3 * 0.5e-6 + rest_s).epsilon(1e-12));
   // If the cost model has no alpha, the default applies.

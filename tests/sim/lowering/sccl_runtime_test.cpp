@@ -11,13 +11,14 @@
 #include "sim/simulator.hpp"
 #include "sim/tuners/named_programs.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym::test {
 namespace {
 
 const std::string kScatterPairs =
-    CCLGYM_SOURCE_DIR "/docs/examples/own_program/scatter_pairs.xml";  // a Broadcast on 8 ranks
+    source_path("docs/examples/own_program/scatter_pairs.xml");  // a Broadcast on 8 ranks
 
 // Costs in powers of two, so that sums are exact.
 CostModel round_model() {
@@ -151,7 +152,7 @@ TEST_CASE("wrong traits of a program are refused where they are", "[sim][tuners]
   CHECK(table_refusal(file + "direct: 2}").starts_with("table.yaml:1:"));
   CHECK(table_refusal(file + "copy: dma}").empty());
   const std::string reduces =
-      "{file: " CCLGYM_SOURCE_DIR "/tests/fuzz/seeds/msccl_xml/reducescatter.xml, name: scatter, ";
+      "{file: " + source_path("tests/fuzz/seeds/msccl_xml/reducescatter.xml") + ", name: scatter, ";
   CHECK(table_refusal(reduces + "runtime: sccl}").empty());
   CHECK(table_refusal(reduces + "copy: dma}").find("which DMA engines cannot") !=
         std::string::npos);

@@ -17,9 +17,9 @@ using namespace cclgym::test;
 
 namespace {
 
-LoweredProgram lowered_of(const std::shared_ptr<const Fabric>& fabric, const CostModel& model,
-                          const std::string& algorithm, CollectiveKind collective,
-                          std::uint64_t tile_bytes) {
+LoweredProgram lowered_with(const std::shared_ptr<const Fabric>& fabric, const CostModel& model,
+                            const std::string& algorithm, CollectiveKind collective,
+                            std::uint64_t tile_bytes) {
   Config config = config_of(algorithm, 2);
   config.tile_bytes = tile_bytes;
   config.slots = tile_bytes == 0 ? 0 : 4;
@@ -63,7 +63,7 @@ TEST_CASE("a slow GPU changes the nodes at its rank, and no bit of the others", 
                                               std::pair{"two-step", CollectiveKind::AllToAll}}) {
     for (const std::uint64_t tile_bytes : {0U, 8192U}) {
       CAPTURE(algorithm, tile_bytes);
-      const LoweredProgram before = lowered_of(fabric, model, algorithm, collective, tile_bytes);
+      const LoweredProgram before = lowered_with(fabric, model, algorithm, collective, tile_bytes);
       const NoisyProgram noisy = apply_noise(before, *fabric, model, noise, {});
       const LoweredProgram& after = noisy.lowered;
       REQUIRE(noisy.graph == after.graph);
@@ -108,7 +108,7 @@ TEST_CASE("where no rate of a GPU counts, a slow one changes nothing", "[sim][no
   const CostModel hockney = shipped_cost_model("hockney");
   NoiseProfile noise;
   noise.slow_gpus = {.probability = 1, .ranks = {}, .rate = 0.5};
-  const LoweredProgram before = lowered_of(fabric, hockney, "ring", CollectiveKind::AllReduce, 0);
+  const LoweredProgram before = lowered_with(fabric, hockney, "ring", CollectiveKind::AllReduce, 0);
   const LoweredProgram after = apply_noise(before, *fabric, hockney, noise, {}).lowered;
   CHECK(after.costs.records == before.costs.records);
   CHECK(after.costs.record_of == before.costs.record_of);
@@ -119,7 +119,7 @@ TEST_CASE("degraded links change capacities, and no node", "[sim][noise]") {
   const CostModel model = shipped_cost_model("a100");
   NoiseProfile noise;
   noise.degraded[static_cast<std::size_t>(LinkKind::Network)] = {.probability = 1, .capacity = 0.5};
-  const LoweredProgram before = lowered_of(fabric, model, "ring", CollectiveKind::AllReduce, 0);
+  const LoweredProgram before = lowered_with(fabric, model, "ring", CollectiveKind::AllReduce, 0);
   const LoweredProgram after = apply_noise(before, *fabric, model, noise, {}).lowered;
   CHECK(same_structure(*before.graph, *after.graph));
   CHECK(after.costs.record_of == before.costs.record_of);
@@ -141,7 +141,7 @@ TEST_CASE("jitter delays the arrivals of messages, and edits no record", "[sim][
   for (const char* name : {"a100", "hockney"}) {
     const CostModel model = shipped_cost_model(name);
     const LoweredProgram before =
-        lowered_of(fabric, model, "two-step", CollectiveKind::AllToAll, 0);
+        lowered_with(fabric, model, "two-step", CollectiveKind::AllToAll, 0);
     const NoisyProgram noisy = apply_noise(before, *fabric, model, noise, {7, 1});
     REQUIRE_FALSE(noisy.unfolded);
     const LoweredProgram& after = noisy.lowered;
@@ -167,7 +167,7 @@ TEST_CASE("jitter delays the arrivals of messages, and edits no record", "[sim][
 TEST_CASE("an unfolded program has a record for every firing", "[sim][noise]") {
   const auto fabric = make_fabric({.name = "ndv4", .servers = 2});
   const CostModel model = shipped_cost_model("a100");
-  LoweredProgram folded = lowered_of(fabric, model, "ring", CollectiveKind::AllReduce, 8192);
+  LoweredProgram folded = lowered_with(fabric, model, "ring", CollectiveKind::AllReduce, 8192);
   REQUIRE(folded.graph->folded());
   const LoweredProgram each = unfolded(folded);
   REQUIRE(each.costs.record_of.size() == at(each.graph->size()));

@@ -16,6 +16,7 @@
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 #include "support/doc_page.hpp"
+#include "support/places.hpp"
 #include "support/sanitized.hpp"
 #include "support/thorough.hpp"
 
@@ -24,8 +25,8 @@ using namespace cclgym::test;
 
 namespace {
 
-const std::string kProfile = CCLGYM_SOURCE_DIR "/sim/noise/profiles/cloud-ib.yaml";
-const std::string kPage = CCLGYM_SOURCE_DIR "/docs/noise.md";
+const std::string kProfile = source_path("sim/noise/profiles/cloud-ib.yaml");
+const std::string kPage = source_path("docs/noise.md");
 
 NoiseProfile parse(const std::string& text) {
   return read_noise_profile(parse_yaml(text, "p.yaml"));

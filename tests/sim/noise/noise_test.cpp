@@ -19,14 +19,14 @@ using namespace cclgym::test;
 
 namespace {
 
-Simulator simulator_of(std::shared_ptr<const Fabric> fabric, const NoiseProfile& noise,
-                       std::string_view engine = "flow", const std::string& model = "a100") {
+Simulator noisy_simulator(std::shared_ptr<const Fabric> fabric, const NoiseProfile& noise,
+                          std::string_view engine = "flow", const std::string& model = "a100") {
   Simulator simulator(std::move(fabric), shipped_cost_model(model), engine);
   simulator.set_noise(noise);
   return simulator;
 }
 
-Config tiled(Config config) {
+Config with_tiles(Config config) {
   config.tile_bytes = 8192;
   config.slots = 4;
   return config;
@@ -54,7 +54,7 @@ std::vector<double> ends_of(const SimulationRecord& record) {
   return dates;
 }
 
-double worst_difference(const std::vector<double>& a, const std::vector<double>& b) {
+double worst_noise_difference(const std::vector<double>& a, const std::vector<double>& b) {
   REQUIRE(a.size() == b.size());
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -80,7 +80,7 @@ TEST_CASE("without noise everything is as before, to the bit", "[sim][noise]") {
   CHECK_FALSE(still.random());
   for (const std::string& engine : engine_names()) {
     for (const bool tiles : {false, true}) {
-      const Config config = tiles ? tiled(config_of("two-step")) : config_of("two-step");
+      const Config config = tiles ? with_tiles(config_of("two-step")) : config_of("two-step");
       CAPTURE(engine, tiles);
       std::vector<double> plain;
       {
@@ -89,10 +89,10 @@ TEST_CASE("without noise everything is as before, to the bit", "[sim][noise]") {
       }
       for (const NoiseProfile& noise : {NoiseProfile(), nothing, still}) {
         CAPTURE(noise.name);
-        Simulator simulator = simulator_of(ndv4(2), noise, engine);
+        Simulator simulator = noisy_simulator(ndv4(2), noise, engine);
         CHECK(ends_of(simulator.record(kAllToAll, config, 5)) == plain);
       }
-      Simulator simulator = simulator_of(ndv4(2), everything(), engine);
+      Simulator simulator = noisy_simulator(ndv4(2), everything(), engine);
       CHECK(ends_of(simulator.record(kAllToAll, config, 5)) != plain);
       simulator.set_noise({});
       CHECK(ends_of(simulator.record(kAllToAll, config, 5)) == plain);
@@ -102,8 +102,8 @@ TEST_CASE("without noise everything is as before, to the bit", "[sim][noise]") {
 
 TEST_CASE("same seed, same bits; the seed is the machine, the repetition the moment",
           "[sim][noise]") {
-  Simulator first = simulator_of(ndv4(2), everything());
-  Simulator second = simulator_of(ndv4(2), everything());
+  Simulator first = noisy_simulator(ndv4(2), everything());
+  Simulator second = noisy_simulator(ndv4(2), everything());
   const Config config = config_of("two-step");
   const double time_s = first.simulate(kAllToAll, config, 7, 3).time_s;
   CHECK(first.simulate(kAllToAll, config, 7, 4).time_s != time_s);
@@ -145,14 +145,15 @@ TEST_CASE("engines agree under noise: both see the same draws", "[sim][noise][th
           if (tiles && bytes != 1ULL << 20) continue;
           for (const std::uint64_t seed : {1ULL, 2ULL}) {
             if (sample.skips()) continue;
-            const Config config = tiles ? tiled(config_of(algorithm, 2)) : config_of(algorithm, 2);
+            const Config config =
+                tiles ? with_tiles(config_of(algorithm, 2)) : config_of(algorithm, 2);
             std::vector<std::vector<double>> dates;
             for (const std::string& engine : engine_names()) {
-              Simulator simulator = simulator_of(ndv4(3), everything(), engine, model);
+              Simulator simulator = noisy_simulator(ndv4(3), everything(), engine, model);
               dates.push_back(ends_of(simulator.record(call_of(collective, bytes), config, seed)));
             }
             CAPTURE(model, algorithm, bytes, tiles, seed);
-            const double difference = worst_difference(dates[0], dates[1]);
+            const double difference = worst_noise_difference(dates[0], dates[1]);
             CHECK(difference < 1e-9);
             worst = std::max(worst, difference);
             compared += dates[0].size();
@@ -172,7 +173,7 @@ TEST_CASE("unfolding changes nothing but the number of nodes", "[sim][noise]") {
     const auto fabric = ndv4(2);
     Simulator simulator(fabric, shipped_cost_model("a100"), "flow");
     const SimulationRecord record =
-        simulator.record(call_of(collective, 1 << 20), tiled(config_of(algorithm, 2)));
+        simulator.record(call_of(collective, 1 << 20), with_tiles(config_of(algorithm, 2)));
     REQUIRE(record.graph->folded());
     REQUIRE(record.result.simulated_tiles == record.result.tiles);
     const LoweredProgram each = unfolded(record.lowered);
@@ -182,8 +183,9 @@ TEST_CASE("unfolding changes nothing but the number of nodes", "[sim][noise]") {
     engine->load(each.graph);
     const EngineResult result = engine->run();
     CAPTURE(algorithm);
-    CHECK(worst_difference({result.start_s.begin(), result.start_s.end()}, record.start_s) < 1e-12);
-    CHECK(worst_difference({result.end_s.begin(), result.end_s.end()}, record.end_s) < 1e-12);
+    CHECK(worst_noise_difference({result.start_s.begin(), result.start_s.end()}, record.start_s) <
+          1e-12);
+    CHECK(worst_noise_difference({result.end_s.begin(), result.end_s.end()}, record.end_s) < 1e-12);
     REQUIRE(each.rank_last.size() == record.lowered.rank_last.size());
     double last_s = 0;
     for (const TransferId node : each.rank_last) {
@@ -207,8 +209,8 @@ TEST_CASE("times of single calls and of records have the same bits", "[sim][nois
       for (const std::string algorithm : {"ring", "tree", "two-step", "hierarchical"}) {
         const CollectiveKind collective =
             algorithm == "two-step" ? CollectiveKind::AllToAll : CollectiveKind::AllReduce;
-        Simulator simulator = simulator_of(ndv4(2), noise, "flow", model);
-        const Config config = tiled(config_of(algorithm, 2));
+        Simulator simulator = noisy_simulator(ndv4(2), noise, "flow", model);
+        const Config config = with_tiles(config_of(algorithm, 2));
         for (const std::uint64_t repetition : {0U, 5U}) {
           const Call call = call_of(collective, 1 << 19);
           const Result single = simulator.simulate(call, config, 3, repetition);
@@ -281,7 +283,7 @@ TEST_CASE("jitter is latency of messages", "[sim][noise]") {
   const Config config = config_of("two-step", 2);
   const CostModel a100 = shipped_cost_model("a100");
   for (const bool tiles : {false, true}) {
-    const Config used = tiles ? tiled(config) : config;
+    const Config used = tiles ? with_tiles(config) : config;
     const auto time_s = [&](const NoiseProfile& noise, const CostModel& model) {
       Simulator simulator(ndv4(2), model, "flow");
       simulator.set_noise(noise);
@@ -332,7 +334,7 @@ TEST_CASE("other jobs take their share of the links, and the call does not wait 
 TEST_CASE("jitter of too many messages is refused", "[sim][noise]") {
   NoiseProfile noise;
   noise.jitter[kNetwork] = {.median_s = 1e-6, .sigma = 1};
-  Simulator simulator = simulator_of(ndv4(2), noise);
+  Simulator simulator = noisy_simulator(ndv4(2), noise);
   Config config = config_of("two-step");
   config.tile_bytes = 16;
   std::string message;

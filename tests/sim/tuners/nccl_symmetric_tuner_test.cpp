@@ -19,7 +19,7 @@ using namespace cclgym::test;
 namespace {
 
 // Costs in powers of two, so that sums are exact where no rate is NCCL's.
-CostModel round_model() {
+CostModel round_symmetric_model() {
   CostModel model;
   model.kernel_launch_s = 0x1p-18;
   model.channel_overhead_s = 1;
@@ -40,7 +40,7 @@ double time_s(const char* algorithm, CollectiveKind kind, const Config& choice,
               std::uint64_t bytes) {
   FabricSpec spec{.name = "hgx-h100"};
   spec.gpus_per_server = 4;
-  Simulator simulator(make_fabric(spec), round_model(), "flow");
+  Simulator simulator(make_fabric(spec), round_symmetric_model(), "flow");
   Config config = choice;
   config.algorithm = algorithm;
   return simulator.simulate({.collective = kind, .bytes = bytes}, config).time_s;
@@ -186,7 +186,7 @@ TEST_CASE("lines are taken from a rank's own buffer by one block", "[sim][symmet
 
 TEST_CASE("switches of symmetric kernels have no latency of NVLS", "[sim][symmetric-tuner]") {
   const auto fabric = make_fabric({.name = "hgx-h100"});
-  const CostModel model = round_model();
+  const CostModel model = round_symmetric_model();
   const auto route = fabric->route(0, 1, 0);
   const auto arrival_s = [&](const CostTraits& traits) {
     return switched_cost(model, *fabric, route, Config{}, traits, 1024).arrival_s;

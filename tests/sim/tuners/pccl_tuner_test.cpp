@@ -20,14 +20,14 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-TunerSite site(const char* name, int nodes) {
+TunerSite pccl_site(const char* name, int nodes) {
   FabricSpec spec;
   spec.name = name;
   spec.servers = nodes;
   return {.fabric = make_fabric(spec), .where = {"e.yaml", 3, 7}};
 }
 
-std::string refusal(const std::string& name, const TunerSite& at) {
+std::string pccl_refusal(const std::string& name, const TunerSite& at) {
   try {
     (void)make_tuner(name, at);
   } catch (const UserError& error) {
@@ -85,7 +85,7 @@ std::string no_choice(const Tuner& tuner, const Call& call) {
 
 TEST_CASE("pccl:ring and pccl:rec take the channels of the library inside a node",
           "[sim][tuners][pccl]") {
-  const TunerSite frontier = site("frontier", 16);
+  const TunerSite frontier = pccl_site("frontier", 16);
   const Call call{.collective = CollectiveKind::AllGather, .bytes = 64 * kMiB};
   const NcclChoice inside =
       rccl_choice(rccl_comm_for(*frontier.fabric, 1), NcclCollective::AllGather, call.bytes);
@@ -100,14 +100,14 @@ TEST_CASE("pccl:ring and pccl:rec take the channels of the library inside a node
     CHECK_THROWS_AS(tuner->choose({.collective = CollectiveKind::AllToAll, .bytes = kMiB}),
                     UserError);
   }
-  const Config on_nvidia = make_tuner("pccl:rec", site("perlmutter", 16))->choose(call);
+  const Config on_nvidia = make_tuner("pccl:rec", pccl_site("perlmutter", 16))->choose(call);
   CHECK(on_nvidia.algorithm == "pccl-rec");
   CHECK(on_nvidia.channels > 1);
-  CHECK(refusal("pccl", frontier).starts_with("e.yaml:3:7: 'pccl' needs a backend"));
+  CHECK(pccl_refusal("pccl", frontier).starts_with("e.yaml:3:7: 'pccl' needs a backend"));
 }
 
 TEST_CASE("rccl-default runs on AMD's GPUs alone", "[sim][tuners][rccl]") {
-  const TunerSite frontier = site("frontier", 16);
+  const TunerSite frontier = pccl_site("frontier", 16);
   const auto tuner = make_tuner("rccl-default", frontier);
   const Config config =
       tuner->choose({.collective = CollectiveKind::ReduceScatter, .bytes = 1024 * kMiB});
@@ -121,9 +121,9 @@ TEST_CASE("rccl-default runs on AMD's GPUs alone", "[sim][tuners][rccl]") {
   CHECK(make_tuner("rccl-default:2.20.5", frontier)
             ->choose({.collective = CollectiveKind::AllGather, .bytes = kMiB})
             .algorithm == "ring");
-  CHECK(refusal("rccl-default:2.18", frontier)
+  CHECK(pccl_refusal("rccl-default:2.18", frontier)
             .starts_with("e.yaml:3:7: RCCL release '2.18'; expected 2.20.5 or 2.21.5"));
-  CHECK(refusal("rccl-default", site("ndv4", 2))
+  CHECK(pccl_refusal("rccl-default", pccl_site("ndv4", 2))
             .starts_with("e.yaml:3:7: RCCL runs on AMD's GPUs; fabric 'ndv4' has A100"));
 }
 
@@ -144,14 +144,14 @@ TEST_CASE("cray-mpich follows the limits of MPICH", "[sim][tuners][cray-mpich]")
   CHECK(algorithm(ReduceScatter, 64, 524287) == "recursive");
   CHECK(algorithm(ReduceScatter, 64, 524288) == "ring");
   CHECK(algorithm(AllReduce, 2048, kMiB) == "recursive");
-  CHECK(refusal("cray-mpich:8.1", site("frontier", 2))
+  CHECK(pccl_refusal("cray-mpich:8.1", pccl_site("frontier", 2))
             .starts_with("e.yaml:3:7: 'cray-mpich:8.1'; expected 'cray-mpich' alone"));
 }
 
 TEST_CASE("a dispatcher chooses by size, and for its machine and collectives alone",
           "[sim][tuners][pccl]") {
   const File file(sample_dispatcher());
-  const auto tuner = make_tuner(file.tuner(), site("frontier", 4));
+  const auto tuner = make_tuner(file.tuner(), pccl_site("frontier", 4));
   CHECK(tuner->choose({.collective = CollectiveKind::AllGather, .bytes = 4 * kMiB}).algorithm ==
         "pccl-ring");
   CHECK(tuner->choose({.collective = CollectiveKind::AllGather, .bytes = 16 * kMiB}).algorithm ==
@@ -160,22 +160,23 @@ TEST_CASE("a dispatcher chooses by size, and for its machine and collectives alo
   CHECK_FALSE(tuner->chooses_for(CollectiveKind::AllReduce));
   CHECK(contains(no_choice(*tuner, {.collective = CollectiveKind::AllReduce, .bytes = kMiB}),
                  "has no allreduce; it has allgather"));
-  CHECK(refusal(file.tuner(), site("perlmutter", 4)).starts_with("e.yaml:3:7: dispatcher "));
-  CHECK(contains(refusal(file.tuner(), site("perlmutter", 4)),
+  CHECK(pccl_refusal(file.tuner(), pccl_site("perlmutter", 4))
+            .starts_with("e.yaml:3:7: dispatcher "));
+  CHECK(contains(pccl_refusal(file.tuner(), pccl_site("perlmutter", 4)),
                  "is for 'frontier' with 8 GPUs a node; the fabric is "
                  "'perlmutter' with 4 GPUs a node"));
-  TunerSite other = site("frontier", 4);
+  TunerSite other = pccl_site("frontier", 4);
   other.collectives = {CollectiveKind::AllReduce};
-  CHECK(refusal(file.tuner(), other).starts_with("e.yaml:3:7: "));
-  CHECK(contains(refusal(file.tuner(), other), "has no allreduce"));
-  CHECK(refusal("pccl:missing.yaml", site("frontier", 4))
+  CHECK(pccl_refusal(file.tuner(), other).starts_with("e.yaml:3:7: "));
+  CHECK(contains(pccl_refusal(file.tuner(), other), "has no allreduce"));
+  CHECK(pccl_refusal("pccl:missing.yaml", pccl_site("frontier", 4))
             .starts_with("e.yaml:3:7: dispatcher 'missing.yaml' does not exist"));
   // A part of a node may be used alone.
   FabricSpec half;
   half.name = "frontier";
   half.servers = 1;
   half.gpus_per_server = 4;
-  CHECK(refusal(file.tuner(), {.fabric = make_fabric(half)}) == "none");
+  CHECK(pccl_refusal(file.tuner(), {.fabric = make_fabric(half)}) == "none");
 }
 
 }  // namespace cclgym::test

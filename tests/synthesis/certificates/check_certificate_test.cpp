@@ -203,9 +203,12 @@ TEST_CASE("synthesis certifies all that it claims, on fabrics of several kinds",
   for (const Case& one : cases) {
     const CertifiedFabric fabric(one.spec);
     INFO(one.spec.name << ' ' << to_string(one.collective));
-    const Synthesis made = synthesize(
-        *fabric.fabric, one.collective,
-        {.root = one.root, .group = one.group, .time_limit_s = 0.3, .certificates = true});
+    const Synthesis made = synthesize(*fabric.fabric, one.collective,
+                                      {.root = one.root,
+                                       .group = one.group,
+                                       .max_conflicts = 500,
+                                       .max_points = 2,
+                                       .certificates = true});
     bool bounded = false;
     // Programs along the paths of a flow have no certificate besides the bound that they reach.
     bool reached = std::ranges::all_of(made.programs, [](const SynthesizedProgram& program) {

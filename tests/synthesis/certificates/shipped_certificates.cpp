@@ -39,7 +39,7 @@ Certificate make_certificate(const std::string& kind) {
     return gather.rank_cut(dgx1.instance,
                            rounds_cut(dgx1.instance, make_demand(CollectiveKind::AllGather, 8, 1)));
   }
-  if (kind == "relaxation") return gather.relaxation(dgx1.instance, 2, 60);
+  if (kind == "relaxation") return gather.relaxation(dgx1.instance, 2);
   if (kind == "lengths") {
     return dgx1.certifier(CollectiveKind::AllToAll)
         .lengths(dgx1.graph, alltoall_flow(dgx1.graph, {.paths = false}))
@@ -50,7 +50,7 @@ Certificate make_certificate(const std::string& kind) {
         .shares(dgx1.graph, allreduce_shares(dgx1.graph));
   }
   if (kind == "rup") {
-    return dgx1.certifier(CollectiveKind::Gather).infeasible(dgx1.instance, {5, 2, 6}, 60).value();
+    return dgx1.certifier(CollectiveKind::Gather).infeasible(dgx1.instance, {5, 2, 6}).value();
   }
   if (kind == "schedule") {
     const CollectiveSteps found =

@@ -1,6 +1,5 @@
 // Tests of the simulated speed of lowered programs, and of their size.
 #include <cstdlib>
-#include <ctime>
 #include <fmt/format.h>
 
 #include "support/catch.hpp"
@@ -86,28 +85,19 @@ TEST_CASE("both engines run a lowered program alike", "[synthesis][lowering]") {
   }
 }
 
-TEST_CASE("trees of 1,024 GPUs become a program in seconds", "[synthesis][lowering][thorough]") {
+TEST_CASE("trees of 1,024 GPUs become a program with their loads",
+          "[synthesis][lowering][thorough]") {
   const int servers = thorough() ? 128 : 16;
   const auto fabric = fabric_of("ndv4", servers);
   const FlowGraph graph = make_flow_graph(*fabric);
   const TreePacking packing = orbit_trees(graph, *fabric);
-  const std::clock_t start = std::clock();
   const Program program = lower_trees(graph, fabric.get(), {}, packing, {.channels = 32});
-  const std::clock_t traced = std::clock();
   const ThreadBlockProgram compiled = compile(program, lowered_compile_options());
-  const std::clock_t end = std::clock();
   const auto ranks = static_cast<std::size_t>(fabric->ranks());
   CHECK(program.operations.size() == ranks * (ranks - 1));
   CHECK(audit_loads(link_loads(compiled, *fabric), planned_link_loads(graph, *fabric, packing),
                     *fabric)
             .empty());
-  const double seconds = static_cast<double>(end - start) / CLOCKS_PER_SEC;
-  CHECK(seconds < 20);  // 5 on an idle machine
-  if (std::getenv("CCLGYM_SHOW_SPEED") != nullptr) {
-    fmt::print("{} ranks: trace {:.2f} s, compile {:.2f} s, {} blocks\n", ranks,
-               static_cast<double>(traced - start) / CLOCKS_PER_SEC,
-               static_cast<double>(end - traced) / CLOCKS_PER_SEC, compiled.most_resident_blocks());
-  }
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ StepSchedule flood(const Instance& instance, const Demand& demand, std::mt19937&
   return schedule;
 }
 
-Instance random_instance(std::mt19937& random) {
+Instance random_circle(std::mt19937& random) {
   const int ranks = 3 + static_cast<int>(random() % 4);
   std::vector<std::vector<std::int64_t>> units(at(ranks), std::vector<std::int64_t>(at(ranks), 0));
   for (int rank = 0; rank < ranks; ++rank) {  // a cycle, so that all ranks are connected
@@ -77,7 +77,7 @@ Instance random_instance(std::mt19937& random) {
 TEST_CASE("random schedules of all collectives become right programs", "[synthesis][lowering]") {
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {
-    const Instance instance = random_instance(random);
+    const Instance instance = random_circle(random);
     const int chunks = 1 + static_cast<int>(random() % 3);
     const int root = static_cast<int>(random() % at(instance.ranks));
     for (const CollectiveKind kind :
@@ -105,7 +105,7 @@ TEST_CASE("random schedules of all collectives become right programs", "[synthes
 TEST_CASE("random schedules of a group become right programs", "[synthesis][lowering]") {
   std::mt19937 random(11);
   for (int round = 0; round < 40; ++round) {
-    const Instance instance = random_instance(random);
+    const Instance instance = random_circle(random);
     std::vector<int> group;
     for (int rank = 0; rank < instance.ranks; ++rank) {
       if (random() % 3 != 0) group.push_back(rank);
@@ -225,7 +225,7 @@ TEST_CASE("chunks of a hop are spread over the units of its link", "[synthesis][
 TEST_CASE("timed schedules are lowered in the order of starts", "[synthesis][lowering]") {
   std::mt19937 random(5);
   for (int round = 0; round < 40; ++round) {
-    TimedInstance timed{.instance = random_instance(random)};
+    TimedInstance timed{.instance = random_circle(random)};
     for (std::size_t k = 0; k < timed.instance.limits.size(); ++k) {
       timed.occupancy.push_back(1 + static_cast<int>(random() % 3));
     }

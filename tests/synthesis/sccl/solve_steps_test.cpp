@@ -94,10 +94,20 @@ TEST_CASE("bad input of a search for step schedules", "[synthesis][sccl]") {
   const Demand demand = make_demand(AllGather, 2, 1);
   CHECK(contains(thrown([&] { return solve_steps(line, demand, 0, 1); }), "0 steps"));
   CHECK(contains(thrown([&] { return solve_steps(line, demand, 3, 2); }), "2 rounds for 3 steps"));
-  CHECK(contains(thrown([&] { return solve_steps(line, demand, 1, 1, {.time_limit_s = 0}); }),
-                 "the time limit is 0 s"));
   CHECK(contains(thrown([&] { return solve_steps(line, make_demand(AllGather, 3, 1), 1, 1); }),
                  "the demand has 3 ranks, but the instance has 2"));
+}
+
+TEST_CASE("after the deadline a search has no answer", "[synthesis][sccl]") {
+  const Instance line = link_instance("line", {{0, 1}, {1, 0}});
+  const Demand demand = make_demand(AllGather, 2, 1);
+  const StepSearchOptions late{.deadline = Deadline(0)};
+  CHECK(solve_steps(line, demand, 1, 1).status == SatResult::Satisfiable);
+  CHECK(solve_steps(line, demand, 1, 1, late).status == SatResult::Unknown);
+  UnsatCertificate certificate;
+  const Demand two = make_demand(AllGather, 2, 2);
+  CHECK(prove_infeasible(line, two, 1, 1, certificate, late) == SatResult::Unknown);
+  CHECK(prove_infeasible(line, two, 1, 1, certificate) == SatResult::Unsatisfiable);
 }
 
 TEST_CASE("a search gives the same schedule every time, and another one for another seed is valid",

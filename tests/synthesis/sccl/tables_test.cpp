@@ -1,10 +1,7 @@
 // The schedules of SCCL's Tables 4 and 5.
-#include <ctime>
-
 #include "core/index.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
-#include "support/thorough.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/published_instances.hpp"
 #include "synthesis/sccl/collective_steps.hpp"
@@ -23,16 +20,15 @@ struct Row {
   int rounds;
 };
 
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+// Enough for every row: SCCL's solver took minutes for some of them.
+constexpr std::int64_t kMaxConflicts = 1'000;
 
 void check_row(const Instance& instance, const Row& row) {
   const int chunks = row.chunks / sccl_chunk_factor(row.collective, instance.ranks);
-  const double start = cpu_seconds();
-  const CollectiveSteps found =
-      solve_collective_steps(instance, row.collective, chunks, row.steps, row.rounds);
-  const double seconds = cpu_seconds() - start;
+  const CollectiveSteps found = solve_collective_steps(
+      instance, row.collective, chunks, row.steps, row.rounds, 0, {.max_conflicts = kMaxConflicts});
   INFO(instance.name << ' ' << to_string(row.collective) << " (" << row.chunks << ", " << row.steps
-                     << ", " << row.rounds << "): " << seconds << " s");
+                     << ", " << row.rounds << ")");
   REQUIRE(found.status == SatResult::Satisfiable);
   CHECK(found.steps() == row.steps);
   CHECK(found.total_rounds() <= row.rounds);
@@ -40,10 +36,9 @@ void check_row(const Instance& instance, const Row& row) {
     CHECK(check_reduction(instance, found.demand, found.reductions) == "");
   }
   CHECK(check_schedule(instance, found.demand, found.copies) == "");
-  if (thorough()) CHECK(seconds < 5);  // at most 1 s on an idle machine, 1.5 s on a slow busy one
 }
 
-TEST_CASE("SCCL's Table 4: every schedule of DGX-1 is found", "[synthesis][sccl][thorough]") {
+TEST_CASE("SCCL's Table 4: every schedule of DGX-1 is found", "[synthesis][sccl]") {
   const Instance instance = dgx1_instance();
   for (const Row& row :
        {Row{AllGather, 1, 2, 2}, Row{AllGather, 6, 7, 7}, Row{AllGather, 6, 3, 7},
@@ -56,7 +51,7 @@ TEST_CASE("SCCL's Table 4: every schedule of DGX-1 is found", "[synthesis][sccl]
   }
 }
 
-TEST_CASE("SCCL's Table 5: every schedule of Z52 is found", "[synthesis][sccl][thorough]") {
+TEST_CASE("SCCL's Table 5: every schedule of Z52 is found", "[synthesis][sccl]") {
   const Instance instance = ring_instance(8, "z52");
   for (const Row& row : {Row{AllGather, 1, 4, 4}, Row{AllGather, 2, 7, 7}, Row{AllReduce, 8, 8, 8},
                          Row{AllReduce, 16, 14, 14}, Row{AllReduce, 16, 8, 14},

@@ -2,6 +2,8 @@
 #include <random>
 
 #include "support/catch.hpp"
+#include "synthesis/jumping_clock.hpp"
+#include "synthesis/solvers/deadline.hpp"
 #include "synthesis/solvers/linear_program.hpp"
 #include "synthesis/solvers/mixed_integer_program.hpp"
 #include "synthesis/solvers/sat_solver.hpp"
@@ -91,6 +93,56 @@ TEST_CASE("a mixed-integer program equals brute force on random knapsacks",
   const std::vector<Term> half{{none.add_column(1, 0, 5, true), 2.0}};
   none.add_row(half, 3, 3);
   CHECK(none.solve().status == MipStatus::Infeasible);
+}
+
+TEST_CASE("a deadline comes on its own clock, and never without a limit", "[synthesis][solvers]") {
+  double now_s = 5;
+  const Clock clock = [&now_s] { return now_s; };
+  const Deadline deadline(8, clock);
+  const Deadline half = deadline.after_part(0.5);
+  CHECK(half.limit_s() == 4);
+  now_s = 9;
+  CHECK(half.over());
+  CHECK(deadline.left_s() == 4);
+  CHECK(deadline.within(1, 3).left_s() == 3);
+  CHECK(half.within(1, 3).left_s() == 1);
+  CHECK(deadline.solver_limit_s() == 0);  // CLP and CBC cannot read this clock
+  CHECK(Deadline(0).over());
+  CHECK(Deadline(0).solver_limit_s() > 0);
+  for (const Deadline& never :
+       {Deadline(), Deadline(kNoTimeLimit), Deadline(kNoTimeLimit, clock)}) {
+    CHECK(never.left_s() == kNoTimeLimit);
+    CHECK(never.after_part(0.5).left_s() == kNoTimeLimit);
+    CHECK(never.within(1, 3).left_s() == kNoTimeLimit);
+    CHECK(never.solver_limit_s() == 0);
+  }
+}
+
+TEST_CASE("no solver begins after its deadline, and SAT solvers end with it",
+          "[synthesis][solvers]") {
+  const Deadline late(0);
+  LinearProgram lp;
+  (void)lp.add_column(1);
+  CHECK(lp.solve(late) == LpStatus::Unknown);
+  CHECK(lp.solve(Deadline(1, [] { return 0.0; })) == LpStatus::Optimal);
+  MixedIntegerProgram mip;
+  (void)mip.add_column(1, 0, 1, true);
+  CHECK(mip.solve(late).status == MipStatus::Unknown);
+  // More pigeons than holes: too hard to be refuted soon.
+  constexpr int kHoles = 16;
+  SatSolver sat;
+  std::vector<std::vector<Literal>> holes(kHoles);
+  for (int pigeon = 0; pigeon <= kHoles; ++pigeon) {
+    std::vector<Literal> places;
+    for (std::vector<Literal>& hole : holes) {
+      places.push_back(sat.new_variable());
+      for (const Literal other : hole) sat.add_clause({-other, -places.back()});
+      hole.push_back(places.back());
+    }
+    sat.add_clause(places);
+  }
+  CHECK(sat.solve({}, late) == SatResult::Unknown);
+  CHECK(sat.solve({}, Deadline(1, late_after(100))) == SatResult::Unknown);
 }
 
 }  // namespace

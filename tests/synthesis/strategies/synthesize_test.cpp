@@ -9,6 +9,7 @@
 #include "support/contains.hpp"
 #include "support/shipped_fabric.hpp"
 #include "support/thrown.hpp"
+#include "synthesis/jumping_clock.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -185,13 +186,16 @@ TEST_CASE("at the time limit a synthesis has its bounds and what it found, and g
           "[synthesis][strategies]") {
   const auto dgx1 = fabric_of("dgx1");
   SearchMemory memory;
-  SynthesisOptions options{
-      .throughput = false, .time_limit_s = 1e-6, .certificates = true, .memory = &memory};
+  SynthesisOptions options{.throughput = false,
+                           .time_limit_s = 1,
+                           .clock = late_after(1),
+                           .certificates = true,
+                           .memory = &memory};
   const Synthesis nothing = synthesize(*dgx1, CollectiveKind::AllReduce, options);
   CHECK(nothing.programs.empty());
   CHECK(nothing.min_rounds > Rational(0));
   CHECK(memory.decided.empty());
-  options.time_limit_s = 20;
+  options.clock = [] { return 0.0; };
   const Synthesis whole = synthesize(*dgx1, CollectiveKind::AllReduce, options);
   REQUIRE_FALSE(whole.programs.empty());
   CHECK_FALSE(memory.decided.empty());
@@ -215,9 +219,11 @@ TEST_CASE("a part of a front says how far it is from the bound", "[synthesis][st
   // As if the time had been over after the first point of the front, (2, 2, 3) of 3/2.
   REQUIRE(memory.decided.size() == 2);
   memory.decided.pop_back();
-  const Synthesis part = synthesize(*dgx1, CollectiveKind::AllGather,
-                                    {.throughput = false, .time_limit_s = 1e-6, .memory = &memory});
+  const Synthesis part = synthesize(
+      *dgx1, CollectiveKind::AllGather,
+      {.throughput = false, .time_limit_s = 1, .clock = late_after(1), .memory = &memory});
   REQUIRE_FALSE(part.programs.empty());
+  REQUIRE_FALSE(part.notes.empty());
   CHECK(part.programs.front().name == "allgather-2-2-3");
   CHECK(part.notes.back() ==
         "The search stopped early: the best program has R/C 3/2, 28.6 % more than the bound 7/6.");

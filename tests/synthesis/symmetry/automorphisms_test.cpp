@@ -16,7 +16,7 @@ namespace {
 
 using namespace synthesis;
 
-ColouredDigraph random_graph(std::mt19937& random, int vertices) {
+ColouredDigraph random_digraph(std::mt19937& random, int vertices) {
   ColouredDigraph graph;
   const bool two_colours = random() % 2 == 0;
   for (int vertex = 0; vertex < vertices; ++vertex) {
@@ -40,7 +40,7 @@ TEST_CASE("automorphisms of random graphs: as many as brute force counts",
   int with_symmetry = 0;
   for (int trial = 0; trial < 1000; ++trial) {
     const int vertices = 2 + static_cast<int>(random() % 5);
-    const ColouredDigraph graph = random_graph(random, vertices);
+    const ColouredDigraph graph = random_digraph(random, vertices);
     Permutation permutation(at(vertices));
     std::iota(permutation.begin(), permutation.end(), 0);
     int count = 0;

@@ -23,7 +23,7 @@ namespace {
 
 using namespace synthesis;
 
-Demand random_demand(std::mt19937& random, int ranks, const std::vector<int>& group) {
+Demand demand_in_group(std::mt19937& random, int ranks, const std::vector<int>& group) {
   constexpr std::array kKinds{CollectiveKind::Broadcast, CollectiveKind::Gather,
                               CollectiveKind::Scatter, CollectiveKind::AllGather,
                               CollectiveKind::AllToAll};
@@ -39,7 +39,7 @@ void check_against_exhaustive(std::mt19937& random, int ranks, bool has_switch) 
   const TimedInstance timed = random_timed(random, ranks, draw(random, 3), has_switch);
   std::vector<int> group(at(has_switch ? ranks - 1 : ranks));
   std::iota(group.begin(), group.end(), 0);
-  const Demand demand = random_demand(random, ranks, group);
+  const Demand demand = demand_in_group(random, ranks, group);
   const MinimumTicks found = minimum_ticks(timed, demand);
   REQUIRE(found.optimal());
   const int expected = exhaustive_ticks(timed, demand, found.schedule->ticks);
@@ -147,7 +147,7 @@ TEST_CASE("a search that may not finish says what it knows", "[synthesis][teccl]
   const TimedInstance timed = make_timed_instance(teccl_dgx1(), 25e3);
   const Demand demand = make_demand(CollectiveKind::AllGather, 8, 2);
   CHECK(solve_ticks(timed, demand, 36, {.conflicts = 1}).status != SatResult::Unsatisfiable);
-  const MinimumTicks found = minimum_ticks(timed, demand, {.time_limit_s = 1e-6});
+  const MinimumTicks found = minimum_ticks(timed, demand, {.deadline = Deadline(0)});
   REQUIRE(found.schedule);
   CHECK_FALSE(found.optimal());
   CHECK(found.lower_bound == 34);

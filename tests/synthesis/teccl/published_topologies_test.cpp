@@ -7,6 +7,7 @@
 #include "core/index.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/places.hpp"
 #include "support/thrown.hpp"
 #include "synthesis/published_instances.hpp"
 #include "synthesis/teccl/epochs.hpp"
@@ -75,7 +76,7 @@ TEST_CASE("two dies of an AMD node share the ports of their NIC", "[synthesis][t
 
 TEST_CASE("fabric files of TE-CCL's internal topologies agree with their instances",
           "[synthesis][teccl]") {
-  const std::string folder = std::string(CCLGYM_SOURCE_DIR) + "/experiments/fabrics/";
+  const std::string folder = source_path("experiments/fabrics/");
   for (const int number : {1, 2}) {
     const SwitchedInstance published = number == 1 ? teccl_internal1(4) : teccl_internal2(8);
     const auto fabric = load_fabric(folder + "internal" + std::to_string(number) + "-like.yaml");

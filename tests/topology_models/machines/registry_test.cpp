@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "support/places.hpp"
 #include "topology_models/fabrics.hpp"
 
 namespace cclgym {
@@ -96,7 +97,7 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
 }
 
 TEST_CASE("labels of a fabric file name failed parts once", "[topology_models][registry]") {
-  FabricSpec spec{.name = CCLGYM_SOURCE_DIR "/experiments/fabrics/two-islands.yaml"};
+  FabricSpec spec{.name = test::source_path("experiments/fabrics/two-islands.yaml")};
   CHECK(fabric_label(spec, *make_fabric(spec)) == "two-islands");
   spec.without = "gpu0:gpu1";
   CHECK(fabric_label(spec, *make_fabric(spec)) == "two-islands without=gpu0:gpu1");
@@ -177,8 +178,8 @@ TEST_CASE("specs from YAML", "[topology_models][registry]") {
   CHECK(tree.oversubscription == 1.5);
   CHECK(tree.servers_per_leaf == 2);
   // The path is relative to the folder of the file that names it.
-  const YamlValue value =
-      parse_yaml("fabrics/two-islands.yaml", CCLGYM_SOURCE_DIR "/experiments/quickstart.yaml");
+  const YamlValue value = parse_yaml("fabrics/two-islands.yaml",
+                                     test::source_path("experiments/quickstart.yaml"));
   CHECK(make_fabric(read_fabric_spec(value))->name() == "two-islands");
   CHECK(spec_of("/abs/f.yaml").name == "/abs/f.yaml");
 }

@@ -1,7 +1,6 @@
 #include "topology_models/metrics/metrics.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "core/index.hpp"
@@ -95,10 +94,8 @@ TEST_CASE("metrics: ndv4, where NICs and switches carry data but are no steps",
   CHECK(four.inverse_bisection.value == Rational(24, 8 * 24));
   CHECK_FALSE(four.bisection_Bps.value);
   CHECK(four.bisection_Bps.why_not == "more than 16 GPUs (32)");
-  const auto start = std::chrono::steady_clock::now();
   const FabricMetrics two = fabric_metrics(*fabric_of("ndv4", 2));
   CHECK(two.bisection_Bps.value == 8 * 24e9);
-  CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < 5);
 }
 
 TEST_CASE("metrics: dgx2", "[topology_models][metrics]") {
