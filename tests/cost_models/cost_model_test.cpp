@@ -61,8 +61,8 @@ TEST_CASE("FIFOs are NCCL's", "[cost_models][cost-model]") {
 
 TEST_CASE("every value of a shipped set names its source", "[cost_models][cost-model]") {
   for (const std::string name : {"a100", "v100"}) {
-    const std::string text = read_text_file(
-        test::source_path("cost_models/parameters/") + name + ".yaml", 1 << 20);
+    const std::string text =
+        read_text_file(test::source_path("cost_models/parameters/") + name + ".yaml", 1 << 20);
     std::size_t values = 0;
     std::size_t sources = 0;
     for (std::size_t at = 0; (at = text.find("value:", at)) != std::string::npos; ++at) ++values;

@@ -11,8 +11,9 @@
 
 #include "core/error.hpp"
 
-// FUZZ_TARGET(NAME) { … } defines a target's entry: libFuzzer's in a build with CCLGYM_FUZZ, and fuzz_NAME elsewhere, where
-// one program replays the seeds of all targets (replay_seeds.cpp). Its parameters are `data` and `size`.
+// FUZZ_TARGET(NAME) { … } defines a target's entry: libFuzzer's in a build with CCLGYM_FUZZ, and
+// fuzz_NAME elsewhere, where one program replays the seeds of all targets (replay_seeds.cpp). Its
+// parameters are `data` and `size`.
 #ifdef CCLGYM_FUZZ
 #define FUZZ_TARGET(name) \
   extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)

@@ -334,8 +334,7 @@ TEST_CASE("estimates of every release equal those that NCCL computes",
           "[cost_models][nccl-golden]") {
   const char* other = std::getenv("CCLGYM_NCCL_ESTIMATES");
   const std::string text = read_text_file(
-      other != nullptr ? other
-                       : test::source_path("tests/cost_models/data/nccl_estimates.csv"),
+      other != nullptr ? other : test::source_path("tests/cost_models/data/nccl_estimates.csv"),
       std::uint64_t{64} << 20);
   std::size_t estimates = 0;
   std::set<std::string> releases;

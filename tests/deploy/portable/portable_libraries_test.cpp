@@ -118,7 +118,8 @@ TEST_CASE("this reader finds what is too new", "[deploy][portable]") {
 // The library has its own copies of libstdc++ and libgcc, whose exceptions find their frames with
 // _dl_find_object of old_glibc.cpp.
 TEST_CASE("the shared C runtime turns exceptions into errors", "[deploy][portable]") {
-  void* const library = ::dlopen(test::build_path("libcclgym-policy.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const library =
+      ::dlopen(test::build_path("libcclgym-policy.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != nullptr);
   auto* const parse =
       reinterpret_cast<decltype(&cclgym_policy_parse)>(::dlsym(library, "cclgym_policy_parse"));

@@ -178,8 +178,8 @@ TEST_CASE("specs from YAML", "[topology_models][registry]") {
   CHECK(tree.oversubscription == 1.5);
   CHECK(tree.servers_per_leaf == 2);
   // The path is relative to the folder of the file that names it.
-  const YamlValue value = parse_yaml("fabrics/two-islands.yaml",
-                                     test::source_path("experiments/quickstart.yaml"));
+  const YamlValue value =
+      parse_yaml("fabrics/two-islands.yaml", test::source_path("experiments/quickstart.yaml"));
   CHECK(make_fabric(read_fabric_spec(value))->name() == "two-islands");
   CHECK(spec_of("/abs/f.yaml").name == "/abs/f.yaml");
 }
