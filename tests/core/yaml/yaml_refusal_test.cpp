@@ -172,7 +172,7 @@ TEST_CASE("hostile documents cost work in proportion to their size", "[core][yam
     refused(text);
     return test::allocated_bytes() - before;
   };
-  constexpr std::size_t kSmall = std::size_t{1} << 16U;
+  constexpr std::size_t kSmall = std::size_t{1} << 14U;
   constexpr std::size_t kTimes = 16;
   for (const char* unit :
        {"[\n",  "{\n", "- \n", "? \n",      "a: [\n", "\"\n",   "'\n",     "&a ",   "&a\n", "*a\n",
