@@ -6,12 +6,13 @@
 
 namespace cclgym::test {
 
-/// Looks every few milliseconds until `condition()` is true. Returns false after a number of looks
-/// that takes over a quarter of an hour, which only a hang reaches.
+/// Looks that take over a quarter of an hour, which only a hang reaches.
+inline constexpr int kLooksOfHang = 200'000;
+
+/// Looks every 5 ms until `condition()` is true. Returns false if it was false at all looks.
 template <class Condition>
-[[nodiscard]] bool comes_true(const Condition& condition) {
-  constexpr int kMostLooks = 200'000;
-  for (int looks = 0; looks < kMostLooks; ++looks) {
+[[nodiscard]] bool comes_true(const Condition& condition, int most_looks = kLooksOfHang) {
+  for (int looks = 0; looks < most_looks; ++looks) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
