@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 
+#include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/index.hpp"
 #include "synthesis/flows/exact_dual.hpp"
@@ -42,6 +43,7 @@ class CuttingPlanes {
         options_(options),
         columns_(make_share_columns(graph, options)),
         rows_(program_) {
+    if (options.max_iterations > 0) solver_.limit_iterations(options.max_iterations);
     add_capacity_rows(graph, options, columns_, program_, rows_);
     flows_.push_back(std::make_unique<ShareFlow>(graph, columns_, false));
     if (!columns_.duplex) flows_.push_back(std::make_unique<ShareFlow>(graph, columns_, true));
@@ -60,9 +62,12 @@ class CuttingPlanes {
       program_.load(solver_);
       if (solver_.solve(options_.deadline) != LpStatus::Optimal) {
         throw UserError(fmt::format(
-            "AllReduce on '{}' has no proven optimum within {} s; its algbw is at most {} link "
-            "units ({} cuts)",
-            graph_.name, options_.deadline.limit_s(), best_, cuts_.size()));
+            "AllReduce on '{}' has no proven optimum within {}; its algbw is at most {} link units "
+            "({} cuts)",
+            graph_.name,
+            options_.deadline.over() ? fmt::format("{} s", options_.deadline.limit_s())
+                                     : counted(options_.max_iterations, "iteration"),
+            best_, cuts_.size()));
       }
       best_ = -solver_.objective();
       if (separate_rounded()) continue;

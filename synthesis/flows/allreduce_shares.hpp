@@ -36,6 +36,9 @@ struct AllReduceOptions {
   std::vector<int> group{};               ///< participating ranks, ascending; empty: all
   std::vector<Permutation> symmetries{};  ///< generators; the solution is invariant
   Deadline deadline{};
+  /// Max iterations of the simplex method; unlike the time, they are the same on every machine. 0:
+  /// no limit.
+  std::int64_t max_iterations = 0;
 };
 
 /// The maximum of the sum of shares x_v, subject to gather + reduce <= units on every edge, and
@@ -45,7 +48,7 @@ struct AllReduceOptions {
 /// cuts in whole numbers.
 ///
 /// Throws UserError if a rank cannot reach another, or if there is no proven optimum before the
-/// deadline; the message has the bounds.
+/// deadline or within the iterations; the message has the bounds.
 [[nodiscard]] AllReduceShares allreduce_shares(const FlowGraph& graph,
                                                const AllReduceOptions& options = {});
 

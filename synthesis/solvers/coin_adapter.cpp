@@ -5,6 +5,9 @@
 #include <ClpSolve.hpp>
 #include <CoinPackedMatrix.hpp>
 #include <OsiClpSolverInterface.hpp>
+#include <algorithm>
+#include <limits>
+#include <optional>
 
 namespace cclgym::synthesis {
 
@@ -47,8 +50,15 @@ class ClpModel final : public LinearModel {
     simplex_.setColumnBounds(column, coin_bound(lower), coin_bound(upper));
   }
 
+  void limit_iterations(std::int64_t iterations) override { iterations_ = iterations; }
+
   [[nodiscard]] LpStatus solve(double time_limit_s) override {
     add_collected();
+    if (iterations_) {
+      constexpr std::int64_t kMax = std::numeric_limits<int>::max();
+      simplex_.setMaximumIterations(
+          static_cast<int>(std::clamp<std::int64_t>(*iterations_, 0, kMax)));
+    }
     simplex_.setMaximumSeconds(time_limit_s > 0 ? time_limit_s : -1);
     if (solved_) {
       simplex_.dual();
@@ -59,6 +69,7 @@ class ClpModel final : public LinearModel {
       options.setSpecialOption(kInterruptHandling, 1);  // 1: none
       simplex_.initialSolve(options);
     }
+    if (iterations_) *iterations_ -= simplex_.numberIterations();
     solved_ = simplex_.status() == 0;
     switch (simplex_.status()) {
       case 0:
@@ -116,6 +127,7 @@ class ClpModel final : public LinearModel {
   std::vector<int> row_columns_;
   std::vector<double> row_coefficients_;
   bool solved_ = false;
+  std::optional<std::int64_t> iterations_;  ///< that are left; none: no limit
 };
 
 // Loads a mixed-integer program into CLP, which solves its relaxations.

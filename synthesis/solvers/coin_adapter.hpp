@@ -1,6 +1,7 @@
 // The only interface to COIN-OR's solvers: CLP (linear programs) and CBC (mixed-integer programs).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,6 +20,7 @@ class LinearModel {
   virtual void add_row(std::span<const Term> terms, double lower, double upper) = 0;
   virtual void set_cost(int column, double cost) = 0;
   virtual void set_column_bounds(int column, double lower, double upper) = 0;
+  virtual void limit_iterations(std::int64_t iterations) = 0;
   [[nodiscard]] virtual LpStatus solve(double time_limit_s) = 0;
   [[nodiscard]] virtual double objective() const = 0;
   [[nodiscard]] virtual std::vector<double> solution() const = 0;

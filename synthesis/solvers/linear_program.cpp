@@ -23,6 +23,10 @@ void LinearProgram::set_column_bounds(int column, double lower, double upper) {
   model_->set_column_bounds(column, lower, upper);
 }
 
+void LinearProgram::limit_iterations(std::int64_t iterations) {
+  model_->limit_iterations(iterations);
+}
+
 LpStatus LinearProgram::solve(const Deadline& deadline) {
   return deadline.over() ? LpStatus::Unknown : model_->solve(deadline.solver_limit_s());
 }

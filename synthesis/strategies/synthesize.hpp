@@ -35,6 +35,8 @@ struct SynthesisOptions {
   Clock clock{};  ///< the limit's; empty: the machine's steady clock
   /// Max conflicts of each search for a step schedule (StepSearchOptions); 0: no limit.
   std::int64_t max_conflicts = 0;
+  /// Max iterations of the search for shares of an AllReduce (AllReduceOptions); 0: no limit.
+  std::int64_t max_iterations = 0;
   std::size_t max_points = 0;  ///< points of a front (ParetoOptions); 0: no limit
   bool certificates = false;   ///< also record the evidence, for which searches are proven again
   /// Answers of earlier searches with the same fabric and root; new ones are added. May be null.

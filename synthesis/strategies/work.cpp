@@ -25,7 +25,8 @@ void find_shares(SynthesisWork& work) {
   try {
     work.shares = allreduce_shares(
         work.graph, {.group = work.options.group,
-                     .deadline = work.deadline.within(kMinSolverTime_s, kMaxShareTime_s)});
+                     .deadline = work.deadline.within(kMinSolverTime_s, kMaxShareTime_s),
+                     .max_iterations = work.options.max_iterations});
     if (work.record) work.record->shares(*work.shares);
   } catch (const UserError& error) {
     work.made.notes.push_back(fmt::format("No shares per root: {}", error.what()));

@@ -59,6 +59,31 @@ TEST_CASE("a linear program gives value, solution and duals, and takes further r
   CHECK(lp.solve() == LpStatus::Infeasible);
 }
 
+TEST_CASE("a linear program ends with its iterations", "[synthesis][solvers]") {
+  // A transport of 6 x 6 amounts takes more than one iteration.
+  constexpr int kSites = 6;
+  const auto transport = [](LinearProgram& lp) {
+    std::vector<std::vector<Term>> rows(2 * kSites);
+    for (int from = 0; from < kSites; ++from) {
+      for (int to = 0; to < kSites; ++to) {
+        const int column = lp.add_column(1 + from * to % 5);
+        rows[static_cast<std::size_t>(from)].push_back({column, 1});
+        rows[static_cast<std::size_t>(kSites + to)].push_back({column, 1});
+      }
+    }
+    for (const std::vector<Term>& row : rows) lp.add_row(row, 1, 1);
+  };
+  LinearProgram whole;
+  transport(whole);
+  whole.limit_iterations(1'000);
+  CHECK(whole.solve() == LpStatus::Optimal);
+  LinearProgram cut;
+  transport(cut);
+  cut.limit_iterations(1);
+  CHECK(cut.solve() == LpStatus::Unknown);
+  CHECK(cut.solve() == LpStatus::Unknown);  // none are left
+}
+
 TEST_CASE("a mixed-integer program equals brute force on random knapsacks",
           "[synthesis][solvers]") {
   std::mt19937 random(7);
