@@ -43,8 +43,8 @@ class LinearProgram {
   [[nodiscard]] int columns() const { return columns_; }
   [[nodiscard]] int rows() const { return rows_; }
 
-  /// Bounds the iterations of all later calls of solve() together: once they are used up, it returns
-  /// Unknown, after the same steps on every machine.
+  /// Bounds the iterations of all later calls of solve() together: once they are used up, it
+  /// returns Unknown, after the same steps on every machine.
   void limit_iterations(std::int64_t iterations);
   /// Unknown after the deadline. CLP only looks at the machine's clock: on another one, a solution
   /// that was begun is completed.
