@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/engine/engine.hpp"
+#include "sim/engine/engine_testing.hpp"
 #include "sim/noise/noise_profile.hpp"
 #include "sim/simulator.hpp"
 #include "support/shipped_algorithms.hpp"
@@ -43,12 +44,6 @@ inline Config config_of(const std::string& algorithm, int channels = 1,
   config.channels = channels;
   config.protocol = protocol;
   return config;
-}
-
-inline std::vector<std::string> engine_names() {
-  std::vector<std::string> names;
-  for (const EngineInfo& info : engine_infos()) names.push_back(info.name);
-  return names;
 }
 
 /// A combination of collective and algorithm that fits a number of ranks, on any fabric.

@@ -130,7 +130,7 @@ TEST_CASE("every message of every shipped algorithm is an arrow with both ends",
       fabric("ring", 4), fabric("dgx1"), spec_fabric({.name = "ndv4", .servers = 2}),
       spec_fabric({.name = "hgx-h100", .servers = 2, .sharp = true}), fabric("hgx-h100")};
   std::set<std::string> drawn;
-  Sample sample(6);
+  Sample sample(16);
   for (const auto& f : fabrics) {
     for (const AlgorithmEntry& info : shipped_algorithms()) {
       if (check_ranks(info.name, f->ranks()) || !check_switches(info, *f).empty()) continue;

@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/needs.hpp"
 #include "support/shipped_algorithms.hpp"
+#include "support/thorough.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -54,11 +55,13 @@ struct FiringDates final : FiringObserver {
 
 }  // namespace
 
-TEST_CASE("engines agree on every program, fabric, protocol and size", "[sim][engines-agree]") {
+TEST_CASE("engines agree on every program, fabric, protocol and size",
+          "[sim][engines-agree][thorough]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   std::vector<std::unique_ptr<Engine>> engines;
   for (const std::string& name : engine_names()) engines.push_back(make_engine(name));
-  std::size_t compared = 0;
+  int compared = 0;
+  Sample sample(3);
   double worst = 0;
   const std::vector<std::shared_ptr<const Fabric>> fabrics{
       fabric("dgx1"), fabric("ndv4"), fabric("ring", 5), fabric("fully_connected", 8)};
@@ -74,6 +77,7 @@ TEST_CASE("engines agree on every program, fabric, protocol and size", "[sim][en
         const auto program = build_algorithm(combination.algorithm, request);
         for (const Protocol protocol : all_protocols()) {
           for (const std::uint64_t bytes : {64ULL, 4096ULL, 1ULL << 18, 10000000ULL, 1ULL << 32}) {
+            if (sample.skips()) continue;
             const auto lowered = lower(program, *f, model, call_of(combination.collective, bytes),
                                        config_of(combination.algorithm, channels, protocol));
             const Dates reference = run(*engines[0], lowered.graph);
@@ -96,14 +100,15 @@ TEST_CASE("engines agree on every program, fabric, protocol and size", "[sim][en
   }
   INFO("worst relative difference " << worst << " over " << compared << " runs");
   CHECK(worst <= 1e-9);
-  CHECK(compared >= 1000);
+  CHECK(compared >= sample.scaled(1000));
 }
 
-TEST_CASE("engines agree on every tile of tiled graphs", "[sim][engines-agree]") {
+TEST_CASE("engines agree on every tile of tiled graphs", "[sim][engines-agree][thorough]") {
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   std::vector<std::unique_ptr<Engine>> engines;
   for (const std::string& name : engine_names()) engines.push_back(make_engine(name));
-  std::size_t compared = 0;
+  int compared = 0;
+  Sample sample(3);
   for (const auto& f : {fabric("dgx1"), fabric("ndv4"), fabric("ring", 5)}) {
     const CostModel model = shipped_cost_model(f->gpu_model() == "V100" ? "v100" : "a100");
     for (const Combination& combination : combinations(f->ranks())) {
@@ -115,6 +120,7 @@ TEST_CASE("engines agree on every tile of tiled graphs", "[sim][engines-agree]")
       const auto program = build_algorithm(combination.algorithm, request);
       for (const Protocol protocol : {Protocol::LL, Protocol::Simple}) {
         for (const int slots : {0, 1, 3}) {
+          if (sample.skips()) continue;
           Config config = config_of(combination.algorithm, 2, protocol);
           config.tile_bytes = 65536U * static_cast<unsigned>(longest_message(*program));
           config.slots = slots;
@@ -139,5 +145,5 @@ TEST_CASE("engines agree on every tile of tiled graphs", "[sim][engines-agree]")
       }
     }
   }
-  CHECK(compared >= 250);
+  CHECK(compared >= sample.scaled(250));
 }

@@ -226,7 +226,7 @@ TEST_CASE("engines agree if messages choose their routes", "[sim][dragonfly-rout
   };
   const auto alps = dragonfly("alps", 4);
   const auto frontier = dragonfly("frontier", 3, std::nullopt, 2, NicBinding::SingleNic);
-  Sample sample(6);
+  Sample sample(12);
   for (const auto& fabric : {alps, frontier}) {
     const std::string model = fabric == alps ? "gh200" : "hockney";
     for (const Combination& combination : combinations(fabric->ranks())) {

@@ -110,7 +110,7 @@ AlgorithmRequest request_of(CollectiveKind collective, const Fabric& on, int cha
 TEST_CASE("folded programs of the library have the dates of their unfolded steps",
           "[sim][folding][thorough]") {
   Tally tally;
-  Sample sample(4);
+  Sample sample(10);
   std::map<std::string, int> folded;
   for (const auto& [name, gpus] : std::vector<std::pair<std::string, std::optional<int>>>{
            {"dgx1", std::nullopt}, {"ring", 24}, {"fully_connected", 16}, {"frontier", 4}}) {

@@ -131,7 +131,7 @@ TEST_CASE("engines agree under noise: both see the same draws", "[sim][noise][th
   SKIP_UNLESS(engine_names().size() > 1, test::kNeedsTwoEngines);
   double worst = 0;
   std::size_t compared = 0;
-  Sample sample(5);
+  Sample sample(8);
   const std::vector<std::pair<CollectiveKind, std::string>> programs{
       {CollectiveKind::AllToAll, "two-step"},
       {CollectiveKind::AllToAll, "naive"},
