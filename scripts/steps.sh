@@ -7,13 +7,23 @@ print_steps() {
   [ ${#step_names[@]} -gt 0 ] || return
   printf '\n%-44s %8s\n' step min:s
   for i in "${!step_names[@]}"; do
+    if [ -z "${step_seconds[i]:-}" ]; then
+      printf '%-44s %8s\n' "${step_names[i]}" -
+      continue
+    fi
     printf '%-44s %5d:%02d\n' "${step_names[i]}" $((step_seconds[i] / 60)) $((step_seconds[i] % 60))
     total=$((total + step_seconds[i]))
   done
   printf '%-44s %5d:%02d\n' all $((total / 60)) $((total % 60))
-  [ "$status" -eq 0 ] || echo "Failed: ${step_names[-1]}"
+  if [ ${#step_names[@]} -ne ${#step_seconds[@]} ]; then
+    echo "Interrupted: ${step_names[-1]}"
+  elif [ "$status" -ne 0 ]; then
+    echo "Failed: ${step_names[-1]}"
+  fi
 }
 trap print_steps EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 step() {
   local name=$1 start=$SECONDS status=0
   shift

@@ -212,7 +212,7 @@ struct StartedSweep {
   }
 
   static constexpr int kAttempts = 20;
-  static constexpr int kLooksAtMpirun = 2000;
+  static constexpr int kLooksAtMpirun = 12'000;
   Sweep sweep{8};
   Words words;
   std::string log = sweep.folder / "log";
@@ -233,7 +233,7 @@ std::size_t lost_cells(const std::string& text) {
 TEST_CASE("killed and stopped simulators, killed hosts: the run goes on",
           "[cli][ranks][thorough]") {
   SKIP_UNLESS(has_mpi(), kNeedsMpi);
-  StartedSweep started(6, 2, {"--cell-timeout", "2s"});
+  StartedSweep started(6, 2, {"--cell-timeout", "5s"});
   const Sweep& sweep = started.sweep;
   Random random(16);
   const auto chosen_of = [&random](const std::vector<pid_t>& processes) {

@@ -4,6 +4,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / 'scripts'
@@ -65,24 +66,32 @@ class Build(Folder):
         self.assertEqual((self.root / 'said').read_text().split('\n')[:-1],
                          ['configured', 'begins one', 'ends one', 'begins two', 'ends two'])
 
-    def test_the_lock_ends_with_its_process(self):
+    def wait_until_said(self, line):
+        said = self.root / 'said'
+        while not said.exists() or line not in said.read_text().split('\n'):
+            time.sleep(0.01)
+
+    def test_a_killed_build_has_the_lock_until_its_ninja_ends(self):
         first = self.start('one')
-        for line in first.stdout:
-            if line.startswith('Building'):
-                break
+        self.wait_until_said('begins one')
         first.kill()
         first.wait()
-        first.stdout.close()
         second = self.start('two')
-        self.open_gate()  # the killed build's ninja, if it still runs, and the second's
-        while second.poll() is None:
-            try:
-                descriptor = os.open(self.root / 'gate', os.O_WRONLY | os.O_NONBLOCK)
-                os.close(descriptor)
-            except OSError:
-                pass
-        self.assertNotIn('Waiting', second.stdout.read())
+        self.assertTrue(second.stdout.readline().startswith('Waiting for another build in build: '))
+        self.open_gate()
+        self.wait_until_said('begins two')
+        self.open_gate()
+        self.assertEqual(second.wait(), 0)
+        first.stdout.close()
         second.stdout.close()
+        self.assertEqual((self.root / 'said').read_text().split('\n')[:-1],
+                         ['configured', 'begins one', 'ends one', 'begins two', 'ends two'])
+
+    def test_an_unknown_preset_leaves_no_folder(self):
+        ran = subprocess.run(['bash', 'scripts/build', 'relase'], cwd=self.root, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("found 'relase'; expected a preset", ran.stderr)
+        self.assertFalse((self.root / 'build-relase').exists())
 
 
 class ChangedFiles(Folder):
@@ -104,7 +113,9 @@ class ChangedFiles(Folder):
         self.git('commit', '-qm', name)
 
     def changed(self, folder=None):
-        ran = subprocess.run(['bash', 'scripts/changed-files'], cwd=folder or self.root, stdout=subprocess.PIPE, text=True)
+        ran = subprocess.run(['bash', 'scripts/changed-files'], cwd=folder or self.root, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+        self.assertEqual('no merge base' in ran.stderr, ran.returncode == 1)
         return ran.returncode, ran.stdout.split()
 
     def test_without_a_merge_base(self):
@@ -120,6 +131,18 @@ class ChangedFiles(Folder):
             (clone / 'fourth').write_text('4')
             (clone / 'first').write_text('changed')
             self.assertEqual(self.changed(clone), (0, ['first', 'fourth', 'third']))
+
+    def test_commits_that_were_pushed_to_their_own_branch_count(self):
+        with tempfile.TemporaryDirectory() as other:
+            self.git('clone', '-q', str(self.root), other + '/c')
+            clone = pathlib.Path(other, 'c')
+            self.git('checkout', '-qb', 'work', folder=clone)
+            (clone / 'third').write_text('3')
+            self.git('add', '-A', folder=clone)
+            self.git('commit', '-qm', 'third', folder=clone)
+            self.git('push', '-qu', 'origin', 'work', folder=clone)
+            (clone / 'f\u00fcnfte').write_text('5')
+            self.assertEqual(self.changed(clone), (0, ['f\u00fcnfte', 'third']))
 
     def test_a_fresh_clone_of_a_merge(self):
         self.git('checkout', '-qb', 'work')
@@ -142,6 +165,11 @@ class Steps(Folder):
         ran = self.run_steps('step "a b" true\nstep c echo said\n')
         self.assertEqual(ran.returncode, 0)
         self.assertRegex(ran.stdout, r'== a b\n== c\nsaid\n\nstep +min:s\na b +\d+:\d\d\nc +\d+:\d\d\nall +\d+:\d\d\n$')
+
+    def test_a_step_that_is_interrupted_is_not_in_the_sum(self):
+        ran = self.run_steps('step a true\nstep b bash -c \'kill -TERM $PPID\'\nstep c true\n')
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertRegex(ran.stdout, r'\na +\d+:\d\d\nb +-\nall +\d+:\d\d\nInterrupted: b\n$')
 
     def test_a_failure_ends_the_script(self):
         ran = self.run_steps('step a true\nstep b bash -c "exit 3"\nstep c true\n')

@@ -37,9 +37,9 @@ struct Pair {
       addresses.push_back({"127.0.0.1", listeners[static_cast<std::size_t>(rank)].port(), rank});
     }
     for (std::size_t rank = 0; rank < 2; ++rank) {
-      groups.push_back(std::make_unique<LoopGroup>(static_cast<std::int32_t>(rank), addresses, 5,
-                                                   std::move(listeners[rank]), "",
-                                                   LoopOptions{.drop_s = 1e9}));
+      groups.push_back(std::make_unique<LoopGroup>(
+          static_cast<std::int32_t>(rank), addresses, 5, std::move(listeners[rank]), "",
+          LoopOptions{.most_wait_s = 1e9, .overdue_s = 1e9, .drop_s = 1e9}));
     }
     controller = std::make_unique<ChoiceController>(*groups[0], 2);
   }

@@ -160,7 +160,7 @@ TEST_CASE("a vector with workers refuses to step in a forked process", "[env][ve
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::alarm(10);  // ends a process that waits for its parent's threads
+    ::alarm(600);  // ends a process that waits for its parent's threads
     int status = 1;
     try {
       env->step(kActions);
