@@ -277,6 +277,7 @@ int fit_parameters(const std::vector<std::string>& args, TaskPlace* place) {
   check_set_file(*arguments);
   const MeasuredRows measured = measured_rows(*arguments);
   const MeasuredCells cells = make_cells(measured.rows, measured.filter, measured.path);
+  for (const std::string& warning : cells.warnings) print_warning(warning);
   // One set describes one system, unless the user names several that are equal.
   if (measured.filter.systems.empty()) require_one_system(cells, measured.path);
   for (const RefusedRows& refused : cells.refused) {

@@ -31,7 +31,8 @@ struct Wording {
   std::string_view bound;  // the values end here
 };
 
-constexpr Wording kBytesWording{"a size", "'64KiB'", "B, KB, MB, GB, TB, KiB, MiB, GiB, TiB",
+constexpr Wording kBytesWording{"a size", "'64KiB'",
+                                "B, KB, MB, GB, TB, KiB, MiB, GiB, TiB, K, M, G, T",
                                 "below 2^64 bytes (16777216TiB)"};
 constexpr Wording kTimeWording{"a time", "'1.5us'", "ns, us, ms, s", "below 1e308 s"};
 constexpr Wording kRateWording{
@@ -94,7 +95,7 @@ Split split_quantity(std::string_view text, std::string_view what, const SourceL
     }
   }
   result.unit = trim(rest.substr(i));
-  if (result.unit.empty()) {
+  if (result.unit.empty() && &wording != &kBytesWording) {
     refuse(where, what,
            "needs a unit, e.g. " + std::string(wording.example) + "; found " + quoted(whole));
   }
@@ -146,6 +147,22 @@ std::optional<Unit> find_unit(std::span<const Unit> units, std::string_view name
     if (unit.name == name) return unit;
   }
   return std::nullopt;
+}
+
+// The unit of a size: one of kByteUnits in any letter case ("mib", but not "Mb", which are bits),
+// nccl-tests' K, M, G and T, which are binary, or bytes if there is none.
+std::optional<Unit> find_size_unit(std::string_view name) {
+  if (name.empty()) return kByteUnits.front();
+  if (const auto exact = find_unit(kByteUnits, name)) return exact;
+  std::string upper(name);
+  std::ranges::transform(upper, upper.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  const bool bits = name.ends_with('b') && name.size() > 1 && name.front() < 'a';
+  if (bits) return std::nullopt;
+  if (upper.size() == 1 && upper != "B") return find_unit(kByteUnits, upper + "iB");
+  if (upper.size() == 3 && upper[1] == 'I') upper[1] = 'i';
+  return find_unit(kByteUnits, upper);
 }
 
 [[noreturn]] void refuse_unit(const SourceLocation& where, std::string_view what,
@@ -202,7 +219,7 @@ std::uint64_t exact_product(const Decimal& number, std::uint64_t factor, std::st
 std::uint64_t parse_bytes(std::string_view text, std::string_view what,
                           const SourceLocation& where) {
   Split split = split_quantity(text, what, where, kBytesWording);
-  const std::optional<Unit> unit = find_unit(kByteUnits, split.unit);
+  const std::optional<Unit> unit = find_size_unit(split.unit);
   if (!unit) refuse_unit(where, what, split.unit, kBytesWording);
   split.number.exponent += unit->decimal_exponent;
   return exact_product(split.number, unit->binary, text, what, where);

@@ -15,7 +15,8 @@ namespace cclgym {
 // ("bandwidth needs a unit, e.g. '25 GB/s'; found '25'"). Quantities are never negative, infinite
 // or NaN, and need a unit, even zero.
 
-/// Bytes: B; KB (kB), MB, GB, TB decimal; KiB, MiB, GiB, TiB binary. The value must be a whole
+/// Bytes: none or B; KB, MB, GB, TB decimal; KiB, MiB, GiB, TiB and, as in nccl-tests, K, M, G, T
+/// binary; in any letter case, but "Mb", which could be bits, is refused. The value must be a whole
 /// number of bytes below 2^64 ("1.5KiB" is 1536; "0.3 B" is refused); decimal fractions are exact.
 [[nodiscard]] std::uint64_t parse_bytes(std::string_view text, std::string_view what = "size",
                                         const SourceLocation& where = {});

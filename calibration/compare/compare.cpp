@@ -11,6 +11,7 @@
 #include "calibration/intervals/held_out_intervals.hpp"
 #include "core/counted.hpp"
 #include "core/files/csv.hpp"
+#include "core/split.hpp"
 
 namespace cclgym {
 
@@ -67,6 +68,15 @@ constexpr std::array<CsvColumn<ComparisonRow>, 23> kColumns{{
     {"rows_inside", &ComparisonRow::rows_inside},
     {"interval_from", &ComparisonRow::interval_from},
 }};
+
+// True if a device with this name may be of the model: "NVIDIA A100-SXM4-40GB" of "A100".
+bool is_gpu(std::string_view device, std::string_view model) {
+  if (device.empty() || model.empty()) return true;
+  std::string words(device);
+  std::ranges::replace(words, '-', ' ');
+  const std::vector<std::string_view> names = split(words, ' ');
+  return std::ranges::find(names, model) != names.end();
+}
 
 std::string summary_line(const Comparison& comparison) {
   int simulated = 0;
@@ -153,7 +163,10 @@ Comparison compare(const std::string& file, MeasuredCells cells,
   }
   Predictor predictor(std::move(cells.cells), options.jobs);
   predictor.share(options, {});
-  comparison.warnings = predictor.warnings();
+  comparison.warnings = std::move(cells.warnings);
+  comparison.warnings.insert(comparison.warnings.end(), predictor.warnings().begin(),
+                             predictor.warnings().end());
+  std::set<std::string> gpus_warned;
   const std::vector<Prediction> predictions = predictor.predict(progress);
   std::map<std::pair<std::string, std::string>, RefusedRows> refused;
   std::vector<FoundInterval> of_table;
@@ -162,6 +175,12 @@ Comparison compare(const std::string& file, MeasuredCells cells,
     if (predictions[i].refusal.empty()) {
       const ParameterSet& set = predictor.set_of(i);
       const Fabric& fabric = predictor.fabric_of(i);
+      if (!is_gpu(cell.gpu, fabric.gpu_model()) && gpus_warned.insert(cell.gpu).second) {
+        comparison.warnings.push_back(
+            UserError(cell.where, fmt::format("the rows are of {}, but the fabric {} has {}",
+                                              cell.gpu, fabric.name(), fabric.gpu_model()))
+                .what());
+      }
       comparison.cells.push_back({.cell = cell,
                                   .prediction = predictions[i],
                                   .seen = seen_by(set, cell),

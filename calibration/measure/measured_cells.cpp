@@ -93,6 +93,27 @@ MeasuredSystem system_of(const Measurement& row) {
   }
 }
 
+// Calls `use`, whose errors get the row's place.
+template <class Use>
+auto at_row(const Measurement& row, const Use& use) {
+  try {
+    return use();
+  } catch (const UserError& error) {
+    throw UserError(row.where, error.what());
+  }
+}
+
+// The release whose choice is simulated for a row of `version`; with a note if it is another one.
+std::string modelled_release(const std::string& version, std::vector<std::string>& notes) {
+  const std::string modelled = nearest_modelled_nccl(version).to_string();
+  if (!is_modelled_nccl(version)) {
+    notes.push_back(fmt::format(
+        "the choice of NCCL {} is not modelled; its rows are simulated as of {}, the nearest one",
+        version, modelled));
+  }
+  return modelled;
+}
+
 }  // namespace
 
 MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& filter,
@@ -101,6 +122,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       std::tuple<std::string, int, int, CollectiveKind, std::string, std::string, std::uint64_t>;
   std::map<Key, std::pair<MeasuredCell, std::vector<double>>> cells;
   std::map<std::pair<std::string, std::string>, RefusedRows> refused;
+  std::map<std::string, SourceLocation> warnings;
   MeasuredCells result;
   for (const Measurement& row : rows) {
     if (!wanted(filter.systems, row.system) || !wanted(filter.configs, row.config) ||
@@ -118,23 +140,27 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     }
     RunPlan plan = run_plan(system, row);
     if (row.named) plan.named = row.named;
+    const bool stated = plan.named || !row.tuner.empty() || !row.allowed.empty();
+    if (!stated) plan.named = filter.named;
     std::string version = row.nccl_version;
     if (version.empty()) version = filter.nccl_version.value_or(system.nccl_version);
-    std::string tuner = row.tuner;
-    if (row.named && !row.channels_stated && !version.empty() &&
-        nccl_algorithm(row.named->algorithm)) {
-      // NCCL_ALGO and NCCL_PROTO were set, and NCCL chose the rest.
-      tuner = fmt::format("nccl-default:{}:{}:{}", version, to_string(row.named->protocol),
-                          row.named->algorithm);
-      plan.named.reset();
-    }
-    if (!plan.named && !version.empty() && (row.tuner.empty() || tuner != row.tuner)) {
-      try {
-        version = parse_nccl_version(version).to_string();
-      } catch (const UserError& error) {
-        throw UserError(row.where, error.what());
+    std::string tuner = stated ? row.tuner : filter.tuner;
+    // NCCL_ALGO and NCCL_PROTO were set, and NCCL chose the rest.
+    const bool forced = row.named && !row.channels_stated && !version.empty() &&
+                        nccl_algorithm(row.named->algorithm).has_value();
+    if (forced) plan.named.reset();
+    std::vector<std::string> notes = row.notes;
+    const bool by_nccl = tuner.empty() || tuner.starts_with("nccl-default");
+    if (!plan.named && !version.empty() && by_nccl) {
+      version = at_row(row, [&] { return modelled_release(version, notes); });
+      if (forced) {
+        tuner = fmt::format("nccl-default:{}:{}:{}", version, to_string(row.named->protocol),
+                            row.named->algorithm);
+      } else if (!row.allowed.empty()) {
+        tuner = fmt::format("nccl-default:{}{}", version, row.allowed);
       }
     }
+    for (const std::string& note : notes) warnings.try_emplace(note, row.where);
     if (plan.refusal.empty() && row.collective == CollectiveKind::AllToAll &&
         row.ranks > filter.max_alltoall_ranks) {
       plan.refusal = fmt::format(
@@ -171,6 +197,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       cell.collective = collective;
       cell.bytes = row.bytes;
       cell.where = row.where;
+      cell.gpu = row.gpu;
     }
     times.push_back(row.time_s);
     cell.configs.insert(row.config);
@@ -187,6 +214,9 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     result.cells.push_back(std::move(cell));
   }
   for (auto& [key, group] : refused) result.refused.push_back(std::move(group));
+  for (const auto& [note, where] : warnings) {
+    result.warnings.push_back(UserError(where, note).what());
+  }
   return result;
 }
 

@@ -35,6 +35,7 @@ struct MeasuredCell {
   std::vector<double> times_s{};  ///< times of the rows, in the order of the file
   std::set<std::string> configs;  ///< configs of the rows
   std::set<std::string> sources;
+  std::string gpu{};  ///< model of the GPUs of the first row, "NVIDIA H100 80GB HBM3"; may be empty
   SourceLocation where{};  ///< location of the first row
 
   /// Name of the cell in messages: "Polaris, 32 ranks, allreduce, 64KiB".
@@ -58,6 +59,9 @@ struct MeasuredCells {
   std::vector<RefusedRows> refused;
   int rows = 0;      ///< number of rows that the filter accepted
   int left_out = 0;  ///< rows that the filter rejected
+  /// Caveats: facts of some rows that the simulation leaves out or takes from another release, each
+  /// once, with the place of its first row.
+  std::vector<std::string> warnings{};
 };
 
 /// Filter of rows, and facts about their systems.
@@ -70,6 +74,9 @@ struct CellFilter {
   /// AllToAll on more ranks is refused: it sends ranks² messages at once that share links with many
   /// others, which takes a minute per size on 512 ranks where routes are adaptive.
   int max_alltoall_ranks = 256;
+  std::string tuner{};  ///< tuner of rows that state neither a configuration nor a tuner, in the
+                        ///< form that make_tuner takes; empty: NCCL's default
+  std::optional<Config> named{};              ///< configuration of such rows, instead of a tuner
   std::optional<std::string> nccl_version{};  ///< release for rows without one; has priority over
                                               ///< the system's
 };

@@ -9,6 +9,8 @@
 #include "core/ranks/launch.hpp"
 #include "core/split.hpp"
 #include "cost_models/nccl/nccl_version.hpp"
+#include "sim/call/config_options.hpp"
+#include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
 
@@ -96,6 +98,9 @@ void add_measured_options(ArgumentReader& reader) {
       .option("collective", "NAMES",
               "collectives whose rows are used, or the collective of output of nccl-tests that "
               "does not name it")
+      .option("tuner", "T",
+              "tuner (cclgym list algorithms), or ALGORITHM[/PROTOCOL[/CHANNELS]], of rows that do "
+              "not state what chose [default: NCCL's default choice]")
       .option("nccl", "VERSION", "release of NCCL for rows that do not state it")
       .option(ranks_option(), "N")
       .option(nodes_option(), "N")
@@ -118,6 +123,19 @@ MeasuredRows measured_rows(const Arguments& arguments) {
     at_option("nccl", version, [&] { (void)parse_nccl_version(version); });
     filter.nccl_version = version;
     context.nccl_version = filter.nccl_version;
+  }
+  if (arguments.has("tuner")) {
+    const std::string& text = arguments.text("tuner");
+    const std::string name = text.substr(0, text.find(':'));
+    const bool tuner = std::ranges::any_of(tuner_infos(), [&](const TunerInfo& info) {
+      return info.form.substr(0, info.form.find(':')) == name;
+    });
+    if (tuner) {
+      filter.tuner = text;
+    } else {
+      at_option("tuner", text,
+                [&] { filter.named = read_short_config(text, AlgorithmLibrary::shipped(), {}); });
+    }
   }
   if (arguments.has("collective")) {
     for (const std::string& name : comma_list(arguments.text("collective"), "collective")) {

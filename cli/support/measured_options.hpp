@@ -9,7 +9,8 @@
 
 namespace cclgym {
 
-/// Declares --measured, --system, --fabric, --config, --collective, --nccl, --ranks, --nodes and
+/// Declares --measured, --system, --fabric, --config, --collective, --tuner, --nccl, --ranks,
+/// --nodes and
 /// --max-ranks.
 void add_measured_options(ArgumentReader& reader);
 

@@ -45,6 +45,23 @@ std::string nearest_supported(const NcclVersion& version) {
              : "2.18";
 }
 
+// The release with these numbers: major, minor and, if it is given, patch.
+NcclVersion release_of(std::string_view text) {
+  const auto numbers = numbers_of(text);
+  if (!numbers || numbers->size() < 2 || numbers->size() > 3) {
+    throw UserError(fmt::format(
+        "{} is not a release of NCCL; expected one like 2.8.4, 2.18 or 2.21.5", quoted(text)));
+  }
+  const bool patch_given = numbers->size() == 3;
+  const NcclVersion version{(*numbers)[0], (*numbers)[1], patch_given ? (*numbers)[2] : 0};
+  const bool papers = version.major == 2 && version.minor == kPapersNccl.minor && !patch_given;
+  return papers ? kPapersNccl : version;
+}
+
+bool is_modelled(const NcclVersion& version) {
+  return version == kPapersNccl || (version.major == 2 && version >= kFirstOfModern);
+}
+
 }  // namespace
 
 std::string NcclVersion::to_string() const { return fmt::format("{}.{}.{}", major, minor, patch); }
@@ -71,23 +88,21 @@ std::string_view to_string(NcclFamily family) {
 }
 
 NcclVersion parse_nccl_version(std::string_view text) {
-  const auto numbers = numbers_of(text);
-  if (!numbers || numbers->size() < 2 || numbers->size() > 3) {
-    throw UserError(fmt::format(
-        "{} is not a release of NCCL; expected one like 2.8.4, 2.18 or 2.21.5", quoted(text)));
-  }
-  const bool patch_given = numbers->size() == 3;
-  NcclVersion version{(*numbers)[0], (*numbers)[1], patch_given ? (*numbers)[2] : 0};
-  const bool papers = version.major == 2 && version.minor == kPapersNccl.minor &&
-                      (!patch_given || version.patch == kPapersNccl.patch);
-  if (papers) return kPapersNccl;
-  if (version.major != 2 || version < kFirstOfModern) {
-    throw UserError(fmt::format(
-        "the default choice of NCCL {} is not modelled; supported are 2.8.4 and 2.18 or newer "
-        "(nearest: {})",
-        text, nearest_supported(version)));
-  }
-  return version;
+  const NcclVersion version = release_of(text);
+  if (is_modelled(version)) return version;
+  throw UserError(fmt::format(
+      "the default choice of NCCL {} is not modelled; supported are 2.8.4 and 2.18 or newer "
+      "(nearest: {})",
+      text, nearest_supported(version)));
+}
+
+bool is_modelled_nccl(std::string_view text) { return is_modelled(release_of(text)); }
+
+NcclVersion nearest_modelled_nccl(std::string_view text) {
+  const NcclVersion version = release_of(text);
+  if (is_modelled(version)) return version;
+  if (version.major != 2) return parse_nccl_version(text);
+  return release_of(nearest_supported(version));
 }
 
 }  // namespace cclgym

@@ -38,4 +38,10 @@ enum class NcclFamily : std::uint8_t {
 /// supported release.
 [[nodiscard]] NcclVersion parse_nccl_version(std::string_view text);
 
+/// True for releases that parse_nccl_version supports.
+[[nodiscard]] bool is_modelled_nccl(std::string_view text);
+/// The supported release that is nearest to one of the releases 2.x: 2.18 for 2.14.3. Throws
+/// UserError for other texts.
+[[nodiscard]] NcclVersion nearest_modelled_nccl(std::string_view text);
+
 }  // namespace cclgym

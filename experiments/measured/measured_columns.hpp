@@ -10,6 +10,10 @@ namespace cclgym {
 inline constexpr const char* kMedianColumn = "time_us_median";
 inline constexpr const char* kShortMedianColumn = "time_us";
 
+/// Columns of the files of rccl-tests (-Z csv): GPUs of a process, and wrong values.
+inline constexpr const char* kGpusPerRankColumn = "gpus_per_rank";
+inline constexpr const char* kWrongColumn = "wrong";
+
 /// Columns that a file must have, the median under either name.
 [[nodiscard]] const std::vector<std::string>& required_measured_columns();
 /// All columns that a file may have, in any order.

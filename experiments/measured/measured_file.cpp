@@ -11,6 +11,7 @@
 #include "core/split.hpp"
 #include "deploy/nccl_plugin/nccl_names.hpp"
 #include "experiments/measured/measured_columns.hpp"
+#include "experiments/measured/measured_json.hpp"
 #include "experiments/measured/measured_line.hpp"
 #include "experiments/measured/nccl_tests_text.hpp"
 #include "sim/call/config_options.hpp"
@@ -138,7 +139,13 @@ int nodes_of_label(const std::string& label) {
 Measurement read_row(const MeasuredLine& reader, const MeasuredFileContext& context) {
   Measurement row;
   row.system = reader.has("system") ? reader.text("system") : context.system.value_or("");
-  row.ranks = reader.count("ranks", 2);
+  if (reader.given(kWrongColumn) && reader.count(kWrongColumn, 0) > 0) {
+    reader.fail(kWrongColumn, fmt::format("is {}; times of a wrong run are meaningless",
+                                          reader.text(kWrongColumn)));
+  }
+  const int gpus_of_rank =
+      reader.given(kGpusPerRankColumn) ? reader.count(kGpusPerRankColumn, 1) : 1;
+  row.ranks = reader.count("ranks", gpus_of_rank > 1 ? 1 : 2) * gpus_of_rank;
   row.nodes = context.nodes.value_or(1);
   row.fabric = reader.text("fabric");
   row.nodes_stated = reader.given("nodes") || reader.given("gpus_per_node");
@@ -285,6 +292,7 @@ std::vector<Measurement> read_measured_file(const std::string& path,
   const std::string contents = read_text_file(path, kLargestFile);
   std::string_view text = contents;
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (is_json_text(text)) return read_measured_json(text, path, context);
   const std::vector<std::string_view> lines = lines_of(text);
   std::optional<MeasuredHeader> header;
   std::vector<Measurement> rows;

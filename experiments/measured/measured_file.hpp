@@ -1,4 +1,4 @@
-// Measured times of collectives, from CSV or from the output of nccl-tests.
+// Measured times of collectives, from CSV, JSON or the output of nccl-tests.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,11 @@ struct Measurement {
   std::optional<Config> named{};
   bool channels_stated = true;  ///< false: `named` has one channel because none is stated
   std::string tuner;  ///< the tuner that chose, if not NCCL: "openmpi-default"; may be empty
+  /// What the environment of the run allowed NCCL, as the tuner nccl-default takes it behind the
+  /// release: ":Simple", "::tree", ":Simple:tree"; empty: everything.
+  std::string allowed{};
+  std::string gpu{};                 ///< model of the GPUs, "NVIDIA H100 80GB HBM3"; may be empty
+  std::vector<std::string> notes{};  ///< what the simulation of the row leaves out
   SourceLocation where;
 };
 
@@ -59,8 +64,9 @@ struct MeasuredFileContext {
 /// configuration that NCCL logged (used_algorithm, used_protocol and used_channels in the column
 /// extra), and is left out without it. A row of a named algorithm has the channels that NCCL
 /// logged, which can be fewer than those asked for. Sizes are in bytes, times in microseconds, both
-/// plain numbers. Lines that start with # are comments. Any other file is read as the output of
-/// nccl-tests (nccl_tests_text.hpp).
+/// plain numbers. Lines that start with # are comments. The CSV of rccl-tests (-Z csv) has names of
+/// its own for these columns. JSON is read as measured_json.hpp says, any other file as the output
+/// of nccl-tests (nccl_tests_text.hpp).
 ///
 /// Throws UserError at the place of the error: a column that is missing, unknown or repeated; a
 /// number with a unit, or one that is invalid, not finite, zero or negative; ranks that do not fill

@@ -1,12 +1,13 @@
 #include "experiments/measured/nccl_tests_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <fmt/core.h>
-#include <set>
 
-#include "core/counted.hpp"
+#include "experiments/measured/log_lines.hpp"
+#include "experiments/measured/measured_run.hpp"
 
 namespace cclgym {
 
@@ -49,32 +50,74 @@ struct Columns {
   std::size_t count = 0;
 };
 
+// A line of the log, or a row that the lines of others cut, put together.
+struct Line {
+  std::size_t number = 0;
+  std::size_t column = 1;
+  std::string text;
+};
+
+// Where a line of NCCL_DEBUG begins ("alpha0:7000:7100 [0] NCCL INFO …"), which may stand behind a
+// part of a row; npos if it is none.
+std::size_t debug_start(std::string_view text, const std::vector<MeasuredDevice>& devices) {
+  constexpr std::array<std::string_view, 4> kLevels{"NCCL INFO", "NCCL WARN", "NCCL TRACE",
+                                                    "NCCL ERROR"};
+  std::size_t at = std::string_view::npos;
+  for (const std::string_view level : kLevels) at = std::min(at, text.find(level));
+  if (at == std::string_view::npos) return at;
+  std::string_view front = text.substr(0, at);
+  const auto drop_blanks = [&] {
+    while (front.ends_with(' ')) front.remove_suffix(1);
+  };
+  drop_blanks();
+  if (front.ends_with(']')) front = front.substr(0, front.rfind('['));  // "[0]": the device
+  drop_blanks();
+  const std::size_t blank = front.find_last_of(" \t");
+  const std::size_t start = blank == std::string_view::npos ? 0 : blank + 1;
+  const std::string_view word = front.substr(start);
+  const std::string_view host = word.substr(0, word.find(':'));
+  for (const MeasuredDevice& device : devices) {
+    if (host.ends_with(device.host)) return start + host.size() - device.host.size();
+  }
+  // A number of the row before it: "-1alpha0:7000:7100".
+  const std::size_t letters = host.find_first_not_of("-.0123456789");
+  return start + (letters == std::string_view::npos ? 0 : letters);
+}
+
+// The text without a time at its end, which NCCL may print before the host: "[2026-05-04 08:00:01]
+// ".
+std::string_view without_time(std::string_view text) {
+  const std::size_t end = text.find_last_not_of(' ');
+  if (end == std::string_view::npos || text[end] != ']') return text;
+  const std::size_t open = text.rfind('[', end);
+  return open == std::string_view::npos ? text : text.substr(0, open);
+}
+
 class NcclTestsReader {
  public:
   NcclTestsReader(const std::string& file, const MeasuredFileContext& context)
       : file_(file), context_(context) {}
 
-  void line(std::string_view text, std::size_t number) {
-    number_ = number;
-    const std::vector<Word> words = words_of(text);
-    if (words.empty()) return;
-    if (first_.line == 0) {
-      constexpr std::size_t kShown = 40;
-      first_ = {file_, number, words.front().column};
-      first_text_ = text.substr(first_.column - 1, kShown);
+  void line(const LogLine& log) {
+    const std::size_t start = debug_start(log.text, run_.devices);
+    if (start == std::string_view::npos) {
+      whole_line(log.number, log.column, log.text);
+      return;
     }
-    if (words.front().text.starts_with('#')) {
-      comment(text, words);
-    } else if (columns_ && number_of<std::uint64_t>(words.front().text)) {
-      results(words);
+    debug_line(std::string_view(log.text).substr(start));
+    const std::string_view front = without_time(std::string_view(log.text).substr(0, start));
+    if (words_of(front).empty()) return;
+    if (cut_.text.empty()) {
+      cut_ = {log.number, log.column, std::string(front)};
     } else {
-      program_line(words);
+      cut_.text += front;
     }
   }
 
   std::vector<Measurement> take() {
+    end_run();
     if (rows_.empty()) {
-      if (columns_) throw UserError({file_, 0, 0}, "nccl-tests printed no line of results");
+      if (heading_seen_) throw UserError({file_, 0, 0}, "nccl-tests printed no line of results");
       constexpr const char* kExpected =
           "expected CSV with a header line that has the column time_us_median or time_us, or the "
           "output of nccl-tests, which has the heading '# size count type'";
@@ -89,60 +132,169 @@ class NcclTestsReader {
     throw UserError({file_, number_, word.column}, message);
   }
 
-  void comment(std::string_view text, const std::vector<Word>& words) {
+  void whole_line(std::size_t number, std::size_t column, std::string_view text) {
+    Line joined;
+    if (!cut_.text.empty()) {
+      std::swap(joined, cut_);
+      joined.text += text;
+      was_cut_ = true;
+    } else {
+      joined = {number, column, std::string(text)};
+    }
+    number_ = joined.number;
+    plain_line(joined.text, joined.column);
+    was_cut_ = false;
+  }
+
+  void plain_line(std::string_view text, std::size_t column) {
+    std::vector<Word> words = words_of(text);
+    if (words.empty()) return;
+    for (Word& word : words) word.column += column - 1;
+    if (first_.line == 0) {
+      constexpr std::size_t kShown = 40;
+      first_ = {file_, number_, words.front().column};
+      first_text_ = text.substr(words.front().column - column, kShown);
+    }
+    if (columns_ && number_of<std::uint64_t>(words.front().text)) {
+      results(words);
+      return;
+    }
+    // Pages and chats drop the # of a heading.
+    while (!words.empty() && words.front().text.starts_with('#') &&
+           words.front().text != "#wrong") {
+      words.front().text.remove_prefix(1);
+      if (!words.front().text.empty()) break;
+      words.erase(words.begin());
+    }
+    if (!words.empty() && !comment(text, words)) program_line(text, words);
+  }
+
+  // A run ends where the next begins: at its first line after a heading or a list of devices.
+  void begin_run() {
+    if (columns_ || !run_.devices.empty()) end_run();
+  }
+
+  void end_run() {
+    if (!cut_.text.empty()) {
+      number_ = cut_.number;
+      fail({cut_.text, cut_.column},
+           "the row is cut off by output of NCCL_DEBUG; set "
+           "NCCL_DEBUG_FILE for the run");
+    }
+    for (Measurement& row : of_run_) {
+      run_.complete(row, context_);
+      rows_.push_back(std::move(row));
+    }
+    of_run_.clear();
+    const std::string version = run_.version;
+    run_ = {};
+    run_.version = version;
+    columns_.reset();
+  }
+
+  // Returns false for a line that nccl-tests did not print.
+  bool comment(std::string_view text, const std::vector<Word>& words) {
     const auto at = [&](std::size_t i) {
       return i < words.size() ? words[i].text : std::string_view();
     };
-    if (at(1) == "nThread" || at(1) == "nThread:") {
-      ranks_ = 0;  // a new run begins
-      hosts_.clear();
-      columns_.reset();
-      return;
-    }
-    if (at(1) == "Rank") {
-      for (std::size_t i = 2; i + 1 < words.size(); ++i) {
-        if (at(i) != "on") continue;
-        ++ranks_;
-        hosts_.emplace(at(i + 1));
-        return;
-      }
-    }
     constexpr std::string_view kStarting = "Collective test starting:";
-    if (const std::size_t place = text.find(kStarting); place != std::string_view::npos) {
+    if (at(0) == "nccl-tests" || at(0) == "rccl-tests") {
+      begin_run();
+      for (const Word& word : words) release_code(word.text);
+    } else if (at(0) == "nThread" || at(0) == "nThread:") {
+      begin_run();
+    } else if (at(0) == "Rank") {
+      device(words);
+    } else if (const std::size_t place = text.find(kStarting); place != std::string_view::npos) {
+      begin_run();
       const auto rest = words_of(text.substr(place + kStarting.size()));
-      if (!rest.empty()) said_ = measured_collective(rest.front().text);
-      return;
+      if (!rest.empty()) run_.collective = collective_of(rest.front().text);
+    } else if (at(0) == "size" && at(1) == "count") {
+      heading(words);
+    } else if (columns_ && at(0).starts_with('(')) {
+      units(words);
+    } else if (at(0) == "Out" && at(2) == "bounds") {
+      out_of_bounds(words);
+    } else {
+      return at(0) == "Using" || at(0) == "Avg" || at(0) == "out-of-place";
     }
-    if (at(1) == "size" && at(2) == "count") heading(words);
-    if (columns_ && !at(1).empty() && at(1).front() == '(') units(words);
+    return true;
   }
 
-  // Reads "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong".
+  // "./build/all_reduce_perf" or, with an option of the build, "all_reduce_perf_mpi".
+  static std::optional<CollectiveKind> collective_of(std::string_view program) {
+    if (const std::size_t slash = program.rfind('/'); slash != std::string_view::npos) {
+      program.remove_prefix(slash + 1);
+    }
+    constexpr std::string_view kPerf = "_perf";
+    const std::size_t perf = program.find(kPerf);
+    if (perf == std::string_view::npos) return std::nullopt;
+    return measured_collective(program.substr(0, perf + kPerf.size()));
+  }
+
+  // "nccl-library=22809"
+  void release_code(std::string_view word) {
+    constexpr std::string_view kLibrary = "nccl-library=";
+    if (!word.starts_with(kLibrary)) return;
+    if (const auto code = number_of<int>(word.substr(kLibrary.size()))) {
+      run_.set_version_code(*code);
+    }
+  }
+
+  // Reads "Rank  0 Group  0 Pid   7000 on     alpha0 device  0 [0000:10:00] NVIDIA H100 80GB HBM3".
+  void device(const std::vector<Word>& words) {
+    MeasuredDevice device;
+    std::size_t i = 1;
+    if (i >= words.size()) return;
+    const auto rank = number_of<int>(words[i].text);
+    if (!rank) return;
+    device.rank = *rank;
+    for (; i + 1 < words.size() && words[i].text != "on"; ++i) {
+      if (words[i].text == "Group") device.group = number_of<int>(words[i + 1].text).value_or(0);
+    }
+    if (i + 1 >= words.size()) return;
+    if (columns_) end_run();
+    device.host = words[++i].text;
+    for (++i; i < words.size() && words[i].text != "device"; ++i) {
+    }
+    if (i + 1 < words.size()) device.place = words[++i].text;
+    if (i + 1 < words.size() && words[i + 1].text.starts_with('[')) {
+      device.place += words[++i].text;
+    }
+    for (++i; i < words.size(); ++i) {
+      if (!device.model.empty()) device.model += ' ';
+      device.model += words[i].text;
+    }
+    run_.devices.push_back(std::move(device));
+  }
+
+  // Reads "size count type redop root time algbw busbw #wrong time algbw busbw #wrong".
   void heading(const std::vector<Word>& words) {
     Columns columns;
     bool time_seen = false;
-    for (std::size_t i = 1; i < words.size(); ++i) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
       const std::string_view name = words[i].text;
       if (name == "time") {
         if (time_seen) {
-          columns.in_place_time = i - 1;
+          columns.in_place_time = i;
         } else {
-          columns.out_of_place_time = i - 1;
+          columns.out_of_place_time = i;
         }
         time_seen = true;
       }
       const bool wrong = name == "#wrong" || name == "error" || name == "wrong";
-      if (wrong && !columns.in_place_time) columns.out_of_place_wrong = i - 1;
+      if (wrong && !columns.in_place_time) columns.out_of_place_wrong = i;
     }
     if (!time_seen) fail(words.front(), "the heading of nccl-tests has no column 'time'");
-    columns.count = words.size() - 1;
+    columns.count = words.size();
     columns_ = columns;
+    heading_seen_ = true;
   }
 
-  // Checks "# (B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)".
+  // Checks "(B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)".
   void units(const std::vector<Word>& words) const {
-    if (words[1].text != "(B)") {
-      fail(words[1], fmt::format("sizes are in {}; expected (B)", words[1].text));
+    if (words[0].text != "(B)") {
+      fail(words[0], fmt::format("sizes are in {}; expected (B)", words[0].text));
     }
     for (const Word& word : words) {
       const bool time =
@@ -151,18 +303,48 @@ class NcclTestsReader {
     }
   }
 
-  // Reads "./all_reduce_perf -b 8 …" or "NCCL version 2.18.3+cuda12.1".
-  void program_line(const std::vector<Word>& words) {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      std::string_view word = words[i].text;
-      if (word == "version" && i > 0 && words[i - 1].text == "NCCL" && i + 1 < words.size()) {
-        const std::string_view release = words[i + 1].text;
-        version_ = std::string(release.substr(0, release.find('+')));
+  // Checks "Out of bounds values : 0 OK".
+  void out_of_bounds(const std::vector<Word>& words) const {
+    for (const Word& word : words) {
+      const auto count = number_of<std::uint64_t>(word.text);
+      if (count && *count > 0) {
+        fail(word, fmt::format("the summary says that {} values were wrong; times of a wrong run "
+                               "are meaningless",
+                               *count));
       }
-      if (const std::size_t slash = word.rfind('/'); slash != std::string_view::npos) {
-        word.remove_prefix(slash + 1);
-      }
-      if (word.ends_with("_perf") && measured_collective(word)) said_ = measured_collective(word);
+    }
+  }
+
+  // Reads "./all_reduce_perf -b 8 …", with variables in front, or "NCCL version 2.18.3+cuda12.1".
+  void program_line(std::string_view text, const std::vector<Word>& words) {
+    release(words);
+    for (const Word& word : words) {
+      const auto kind = collective_of(word.text);
+      if (!kind) continue;
+      if (columns_) end_run();
+      run_.collective = kind;
+    }
+    run_.set_variables(text);
+  }
+
+  void release(const std::vector<Word>& words) {
+    for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+      const bool library = words[i - 1].text == "NCCL" || words[i - 1].text == "RCCL";
+      if (words[i].text != "version" || !library) continue;
+      const std::string_view found = words[i + 1].text;
+      if (!number_of<int>(found.substr(0, found.find('.')))) continue;
+      run_.version = std::string(found.substr(0, found.find('+')));
+    }
+  }
+
+  // Reads "alpha0:7000:7100 [0] NCCL INFO NCCL_ALGO set by environment to Tree".
+  void debug_line(std::string_view text) {
+    const std::vector<Word> words = words_of(text);
+    release(words);
+    for (std::size_t i = 0; i + 5 < words.size(); ++i) {
+      const bool set = words[i + 1].text == "set" && words[i + 2].text == "by" &&
+                       words[i + 3].text == "environment" && words[i + 4].text == "to";
+      if (set) run_.set_variable(words[i].text, words[i + 5].text);
     }
   }
 
@@ -176,9 +358,11 @@ class NcclTestsReader {
   }
 
   void results(const std::vector<Word>& words) {
-    if (words.size() < columns_->count) {
+    if (words.size() < columns_->count || (was_cut_ && words.size() > columns_->count)) {
       fail(words.front(),
-           fmt::format("found {} fields; the heading has {}", words.size(), columns_->count));
+           fmt::format("found {} fields; the heading has {} (if output of NCCL_DEBUG stands in a "
+                       "row, set NCCL_DEBUG_FILE for the run)",
+                       words.size(), columns_->count));
     }
     Measurement row;
     row.bytes = *number_of<std::uint64_t>(words.front().text);
@@ -198,57 +382,8 @@ class NcclTestsReader {
                          wrong.text));
       }
     }
-    const auto collective = said_ ? said_ : context_.collective;
-    if (!collective) {
-      fail(words.front(),
-           "the output does not name the collective; give it with "
-           "--collective");
-    }
-    row.collective = *collective;
-    const int ranks = ranks_ > 0 ? ranks_ : context_.ranks.value_or(0);
-    if (ranks == 0) {
-      fail(words.front(),
-           "the output does not state the number of ranks ('#  Rank  0 … on "
-           "HOST'); give it with --ranks");
-    }
-    if (ranks == 1) refuse_lone_rank(words.front());
-    require_as_said("ranks", ranks, context_.ranks, words.front());
-    row.ranks = ranks;
-    row.nodes_stated = ranks_ > 0 || context_.nodes.has_value();
-    row.nodes = ranks_ > 0 ? static_cast<int>(hosts_.size()) : context_.nodes.value_or(1);
-    require_as_said("nodes", row.nodes, context_.nodes, words.front());
-    if (row.nodes < 1 || row.ranks % row.nodes != 0) {
-      fail(words.front(),
-           fmt::format("{} ranks do not fill {} nodes evenly", row.ranks, row.nodes));
-    }
-    row.system = context_.system.value_or("");
-    row.nccl_version = !version_.empty() ? version_ : context_.nccl_version.value_or("");
-    if (context_.nccl_version && row.nccl_version != *context_.nccl_version) {
-      fail(words.front(), fmt::format("the output is of NCCL {}, but --nccl says {}; leave it out",
-                                      row.nccl_version, *context_.nccl_version));
-    }
     row.where = {file_, number_, words.front().column};
-    rows_.push_back(std::move(row));
-  }
-
-  // An option must not contradict the output.
-  void require_as_said(std::string_view name, int printed, const std::optional<int>& option,
-                       const Word& word) const {
-    if (!option || *option == printed) return;
-    const std::string_view one = name.substr(0, name.size() - 1);
-    fail(word, fmt::format("the list of devices has {}, but --{} says {}; leave it out",
-                           counted(printed, one), name, *option));
-  }
-
-  // Times of one rank tell nothing about calls of several, even if mpirun started eight such runs.
-  [[noreturn]] void refuse_lone_rank(const Word& word) const {
-    const std::string ranks =
-        context_.ranks ? fmt::format(", but --ranks says {}; expected the lines of all {}",
-                                     *context_.ranks, *context_.ranks)
-                       : "; expected at least 2";
-    fail(word, fmt::format("the list of devices has 1 rank ('#  Rank  0 … on HOST'){} "
-                           "(nccl-tests built without MPI=1 runs every process alone)",
-                           ranks));
+    of_run_.push_back(std::move(row));
   }
 
   const std::string& file_;
@@ -256,11 +391,12 @@ class NcclTestsReader {
   std::size_t number_ = 0;
   SourceLocation first_;  // of the first line that is not empty
   std::string first_text_;
+  Line cut_;              // first part of a row whose rest follows
+  bool was_cut_ = false;  // the line was put together
+  bool heading_seen_ = false;
   std::optional<Columns> columns_;
-  std::optional<CollectiveKind> said_;
-  std::string version_;
-  int ranks_ = 0;
-  std::set<std::string, std::less<>> hosts_;
+  MeasuredRun run_;
+  std::vector<Measurement> of_run_;
   std::vector<Measurement> rows_;
 };
 
@@ -269,14 +405,7 @@ class NcclTestsReader {
 std::vector<Measurement> read_nccl_tests_text(std::string_view text, const std::string& file,
                                               const MeasuredFileContext& context) {
   NcclTestsReader reader(file, context);
-  std::size_t number = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    reader.line(line, ++number);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for_each_log_line(text, [&](const LogLine& line) { reader.line(line); });
   return reader.take();
 }
 

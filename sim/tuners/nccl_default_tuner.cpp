@@ -308,7 +308,10 @@ std::unique_ptr<const Tuner> make_nccl_default_tuner(std::string_view argument,
     NcclRules rules{.allowed = allowed};
     rules.symmetric = parts.size() > 1 && std::ranges::find(parts, kSymmetric) != parts.end();
     if (rules.symmetric) check_symmetric(parts, version);
-    if (parts.size() > 1 && !rules.symmetric) rules.protocol = protocol_named(parts[1]);
+    const bool any_protocol = parts.size() == 3 && parts[1].empty();
+    if (parts.size() > 1 && !rules.symmetric && !any_protocol) {
+      rules.protocol = protocol_named(parts[1]);
+    }
     if (parts.size() > 2) rules.allowed &= only_algorithm(parts[2], version);
     return std::make_unique<const NcclDefaultTuner>(version, site, rules);
   } catch (const UserError& error) {

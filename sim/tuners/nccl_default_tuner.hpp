@@ -40,13 +40,13 @@ namespace cclgym {
 /// Configures each call as a release of NCCL would, on all GPUs of the fabric. `argument` is the
 /// release, empty for the newest; ":" and a protocol restrict collectives (but not sends) as
 /// NCCL_PROTO does ("2.8.4:Simple"), and a further ":" and one of its algorithms as NCCL_ALGO does
-/// ("2.8.4:LL:ring"). "2.28.9:symmetric" states instead that buffers are registered in symmetric
-/// windows, for which NCCL has kernels of its own on one node with NVLink between all GPUs
-/// (uses_symmetric_memory); elsewhere it chooses as usual. `allowed` are the algorithms that it may
-/// choose from. Collectives for which NCCL has no algorithm run as "naive", with the channels and
-/// protocol of NCCL's sends. Throws UserError at site.where on an unknown release or protocol, or
-/// on a fabric that NCCL does not run on. choose() throws UserError if the library has no program
-/// (Reduce along a ring).
+/// ("2.8.4:LL:ring", or "2.8.4::ring" for any protocol). "2.28.9:symmetric" states instead that
+/// buffers are registered in symmetric windows, for which NCCL has kernels of its own on one node
+/// with NVLink between all GPUs (uses_symmetric_memory); elsewhere it chooses as usual. `allowed`
+/// are the algorithms that it may choose from. Collectives for which NCCL has no algorithm run as
+/// "naive", with the channels and protocol of NCCL's sends. Throws UserError at site.where on an
+/// unknown release or protocol, or on a fabric that NCCL does not run on. choose() throws UserError
+/// if the library has no program (Reduce along a ring).
 [[nodiscard]] std::unique_ptr<const Tuner> make_nccl_default_tuner(std::string_view argument,
                                                                    const TunerSite& site,
                                                                    const NcclAlgorithmSet& allowed);

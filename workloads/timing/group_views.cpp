@@ -33,31 +33,20 @@ class OneConfiguration final : public Tuner {
 std::unique_ptr<const Tuner> one_configuration(const std::string& text, const CostModel& model) {
   const SourceLocation where{.file = "tuner " + text};
   AlgorithmLibrary library = AlgorithmLibrary::shipped();
-  // Names that spell their parameters ("hierarchical:8x4:ring+bruck") contain no slash.
-  const std::vector<std::string_view> parts = split(text, '/');
-  if (parts.empty() || parts.size() > 3) {
-    throw UserError(fmt::format(
-        "found {}; expected a tuner (cclgym list algorithms) or ALGORITHM[/PROTOCOL[/CHANNELS]]",
-        quoted(text)));
-  }
-  Config config{.algorithm = std::string(parts[0])};
-  library.add_spelled(config.algorithm, where);
+  const std::string algorithm = text.substr(0, text.find('/'));
+  library.add_spelled(algorithm, where);
   // A name without protocol and channels may be a misspelt tuner as well.
   std::vector<std::string> tuners;
   for (const TunerInfo& info : tuner_infos()) {
     tuners.push_back(info.form.substr(0, info.form.find(':')));
   }
   const std::string nearest = nearest_name(text.substr(0, text.find(':')), tuners);
-  if (parts.size() == 1 && !nearest.empty() && library.find(config.algorithm) == nullptr) {
+  if (algorithm == text && !nearest.empty() && library.find(algorithm) == nullptr) {
     throw UserError(where, fmt::format("unknown tuner {}; did you mean '{}'? (cclgym list "
                                        "algorithms prints tuners and algorithms)",
                                        quoted(text), nearest));
   }
-  (void)library.at(config.algorithm);
-  if (parts.size() > 1) config.protocol = read_protocol(parts[1], where);
-  if (parts.size() > 2) {
-    config.channels = static_cast<int>(read_integer(parts[2], config_option("channels"), where));
-  }
+  Config config = read_short_config(text, library, where);
   return std::make_unique<OneConfiguration>(
       with_tiles(model, std::move(config), std::nullopt, std::nullopt), std::move(library));
 }

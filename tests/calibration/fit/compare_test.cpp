@@ -146,5 +146,32 @@ TEST_CASE(
   CHECK(other.cells[0].seen == Seen::HeldOut);
 }
 
+TEST_CASE("rows of other GPUs than the fabric's are compared with one warning",
+          "[calibration][compare]") {
+  const auto warnings = [](const std::string& gpu, const std::string& fabric) {
+    Measurement row;
+    row.ranks = 8;
+    row.nccl_version = "2.21.5";
+    row.bytes = 1024;
+    row.time_s = 1e-5;
+    row.gpu = gpu;
+    row.where = {"m.csv", 2, 1};
+    std::vector<Measurement> rows{row, row};
+    rows[1].bytes = 4096;
+    CellFilter filter;
+    filter.fabric = fabric;
+    const Comparison comparison =
+        compare("m.csv", make_cells(rows, filter, "m.csv"), std::nullopt, {.jobs = 1});
+    REQUIRE(comparison.cells.size() == 2);
+    return comparison.warnings;
+  };
+  CHECK(warnings("NVIDIA H100 80GB HBM3", "dgx1") ==
+        std::vector<std::string>{
+            "m.csv:2:1: the rows are of NVIDIA H100 80GB HBM3, but the fabric dgx1 has V100"});
+  CHECK(warnings("NVIDIA H100 80GB HBM3", "hgx-h100").empty());
+  CHECK(warnings("Tesla V100-SXM2-32GB", "dgx1").empty());
+  CHECK(warnings("", "dgx1").empty());
+}
+
 }  // namespace
 }  // namespace cclgym::test

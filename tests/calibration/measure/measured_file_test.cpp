@@ -262,5 +262,79 @@ TEST_CASE("rows of several systems are not fitted together by accident",
   CHECK_NOTHROW(require_one_system(make_cells(rows, one, "m.csv"), "m.csv"));
 }
 
+TEST_CASE("the CSV of rccl-tests has other names for the columns", "[calibration][measured-file]") {
+  const std::string header =
+      "numCycle,collective,nodes,ranks,ranksPerNode,gpusPerRank,size,type,redop,inplace,time,"
+      "algbw,busbw,#wrong\n";
+  const File file(header + "0,AllReduce,1,8,8,1,4096,float,sum,0,21.00,1,1.75,0\n" +
+                  "0,AllReduce,1,8,8,1,4096,float,sum,1,22.00,1,1.75,0\n" +
+                  "0,AllGather,2,8,4,2,8192,float,sum,0,27.50,1,1.75,0\n");
+  const auto rows = read_measured_file(file.path);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].ranks == 8);
+  CHECK(rows[0].bytes == 4096);
+  CHECK(rows[0].time_s == Approx(21e-6));
+  CHECK(rows[1].collective == CollectiveKind::AllGather);
+  CHECK(rows[1].ranks == 16);
+  CHECK(rows[1].nodes == 2);
+  CHECK(refusal(header + "0,AllReduce,1,8,8,1,4096,float,sum,0,21.00,1,1.75,3\n") ==
+        "m.csv:2:51: wrong is 3; times of a wrong run are meaningless");
+}
+
+TEST_CASE("rows are simulated as their release, their environment or the user says",
+          "[calibration][measured-file]") {
+  Measurement row;
+  row.system = "Polaris";
+  row.ranks = 8;
+  row.nodes = 2;
+  row.nccl_version = "2.14.3";
+  row.bytes = 64;
+  row.time_s = 1e-5;
+  row.where = {"m.csv", 2, 1};
+  const auto cell_of = [](const Measurement& measured, const CellFilter& filter = {}) {
+    const std::vector<Measurement> rows{measured};
+    const MeasuredCells cells = make_cells(rows, filter, "m.csv");
+    REQUIRE(cells.cells.size() == 1);
+    return std::pair(cells.cells[0], cells.warnings);
+  };
+  SECTION("a release without a model is simulated as the nearest one, with a warning") {
+    const auto [cell, warnings] = cell_of(row);
+    CHECK(cell.nccl_version == "2.18.0");
+    CHECK(warnings == std::vector<std::string>{
+                          "m.csv:2:1: the choice of NCCL 2.14.3 is not modelled; its rows are "
+                          "simulated as of 2.18.0, the nearest one"});
+    row.nccl_version = "2.9.6";
+    CHECK(cell_of(row).first.nccl_version == "2.8.4");
+    row.nccl_version = "2.21.5";
+    CHECK(cell_of(row).second.empty());
+    row.nccl_version = "1.3.4";
+    CHECK_THROWS_AS(cell_of(row), UserError);
+  }
+  SECTION("NCCL_ALGO and NCCL_PROTO restrict its choice") {
+    row.allowed = "::tree";
+    CHECK(cell_of(row).first.tuner == "nccl-default:2.18.0::tree");
+    row.named = Config{.algorithm = "ring", .protocol = Protocol::LL};
+    row.channels_stated = false;
+    CHECK(cell_of(row).first.tuner == "nccl-default:2.18.0:LL:ring");
+  }
+  SECTION("notes of rows become warnings, each once") {
+    row.notes = {"something is left out"};
+    const std::vector<Measurement> rows{row, row};
+    CHECK(make_cells(rows, {}, "m.csv").warnings.size() == 2);
+  }
+  SECTION("a tuner or a configuration is for rows that state none") {
+    CellFilter filter;
+    filter.tuner = "rccl-default";
+    CHECK(cell_of(row, filter).first.tuner == "rccl-default");
+    CHECK(cell_of(row, filter).second.empty());
+    row.allowed = ":LL";
+    CHECK(cell_of(row, filter).first.tuner == "nccl-default:2.18.0:LL");
+    row.allowed.clear();
+    filter.tuner.clear();
+    filter.named = Config{.algorithm = "tree", .protocol = Protocol::LL128, .channels = 2};
+    CHECK(cell_of(row, filter).first.named->algorithm == "tree");
+  }
+}
+
 }  // namespace
 }  // namespace cclgym::test

@@ -99,7 +99,7 @@ TEST_CASE(
           stopped = progress.done == 3;
           if (stopped) REQUIRE(stop_a_rank());
         });
-    CHECK(contains(read_text_file(path.string()), "no answer within 2 s: killed"));
+    CHECK(contains(read_file(path), "no answer within 2 s: killed"));
     CHECK(result.failed >= 1);
     if (result.failed == 1) {
       CHECK(contains(result.last_failure, "(hung): no answer within 2 s: killed"));

@@ -1,6 +1,8 @@
 // Tests of parsing the output of nccl-tests.
 #include "experiments/measured/nccl_tests_text.hpp"
 
+#include <sstream>
+
 #include "support/catch.hpp"
 #include "support/thrown.hpp"
 
@@ -61,9 +63,8 @@ TEST_CASE("out-of-place times, ranks, nodes and the release are read",
 
 TEST_CASE("the name of the program gives the collective; two runs may follow each other",
           "[calibration][nccl-tests-text]") {
-  const std::string second = changed("nodeB device  0", "nodeA device  2");
   const auto rows = read("$ mpirun ./build/all_gather_perf -b 8\n" + kRun +
-                         "# Collective test starting: reduce_scatter_perf\n" + second);
+                         "# Collective test starting: reduce_scatter_perf\n" + kRun);
   REQUIRE(rows.size() == 4);
   CHECK(rows[0].collective == CollectiveKind::AllGather);
   CHECK(rows[3].collective == CollectiveKind::ReduceScatter);
@@ -145,6 +146,218 @@ TEST_CASE("options that contradict the output are refused", "[calibration][nccl-
   same.nodes = 2;
   same.nccl_version = "2.21.5";
   CHECK(read(kRun, same).size() == 2);
+}
+
+// A device of a log: its host, its number there, and its group of NCCL_TESTS_SPLIT.
+struct Listed {
+  std::string host;
+  int device = 0;
+  int group = 0;
+};
+
+std::vector<Listed> listed(const std::vector<std::string>& hosts, int each) {
+  std::vector<Listed> devices;
+  for (const std::string& host : hosts) {
+    for (int d = 0; d < each; ++d) devices.push_back({host, d, 0});
+  }
+  return devices;
+}
+
+const std::string kHeading =
+    "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
+    "time "
+    "  algbw   busbw  #wrong\n"
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             "
+    "(us) "
+    " (GB/s)  (GB/s)\n";
+const std::string kFirstHalf = "        4096          1024     float     sum      -1";
+const std::string kSecondHalf =
+    "    21.00    0.20    0.34       0    21.50    0.20    0.34       0\n";
+
+// A log of release 2.28.9, with `after` behind the list of devices.
+std::string log_of(const std::vector<Listed>& devices, const std::string& after = "",
+                   const std::string& program = "all_reduce_perf") {
+  std::string text =
+      "# nccl-tests version 2.17.8 nccl-headers=22809 nccl-library=22809\n"
+      "# Collective test starting: " +
+      program +
+      "\n# nThread 1 nGpus 1\n#\n"
+      "# Using devices\n";
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    text += "#  Rank " + std::to_string(i) + " Group " + std::to_string(devices[i].group) +
+            " Pid   7000 on     " + devices[i].host + " device  " +
+            std::to_string(devices[i].device) + " [0000:1" + std::to_string(devices[i].device) +
+            ":00] NVIDIA H100 80GB HBM3\n";
+  }
+  return text + "#\n" + after + kHeading + kFirstHalf + kSecondHalf +
+         "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 90.0 \n#\n"
+         "# Collective test concluded: " +
+         program + "\n";
+}
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+TEST_CASE("a log says ranks, nodes, GPUs, the release and what NCCL may choose",
+          "[calibration][nccl-tests-text]") {
+  const Measurement row = read(log_of(listed({"alpha0", "alpha1"}, 8))).at(0);
+  CHECK(row.ranks == 16);
+  CHECK(row.nodes == 2);
+  CHECK(row.nccl_version == "2.28.9");
+  CHECK(row.gpu == "NVIDIA H100 80GB HBM3");
+  CHECK(row.collective == CollectiveKind::AllReduce);
+  CHECK(row.allowed.empty());
+  CHECK(row.notes.empty());
+  CHECK(read(log_of(listed({"a"}, 8), "", "./build/all_gather_perf_mpi")).at(0).collective ==
+        CollectiveKind::AllGather);
+  CHECK(read(with(log_of(listed({"a"}, 8)), "=22809", "=2804")).at(0).nccl_version == "2.8.4");
+  MeasuredFileContext context;
+  context.nccl_version = "2.18";
+  CHECK(thrown([&] {
+          return read(log_of(listed({"a"}, 8)), context);
+        }).find("the output is of NCCL 2.28.9, but --nccl says 2.18") != std::string::npos);
+  // A release without a model of its own may be compared with the nearest one.
+  const std::string older = with(log_of(listed({"a"}, 8)), "=22809", "=21403");
+  CHECK(read(older).at(0).nccl_version == "2.14.3");
+  CHECK(read(older, context).at(0).nccl_version == "2.18");
+  context.nccl_version = "2.21";
+  CHECK_THROWS_AS(read(older, context), UserError);
+}
+
+TEST_CASE("headings may have lost their #, and lines may have a prefix",
+          "[calibration][nccl-tests-text]") {
+  const std::string log = log_of(listed({"alpha0"}, 8));
+  std::string bare;
+  std::string tagged;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    tagged += "[1,0]<stdout>:" + line + "\n";
+    const std::size_t start = line.find_first_not_of("# ");
+    bare += (line.starts_with('#') && start != std::string::npos ? line.substr(start)
+             : line.starts_with('#')                             ? ""
+                                                                 : line) +
+            "\n";
+  }
+  for (const std::string& text : {bare, tagged}) {
+    const auto rows = read(text);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].ranks == 8);
+    CHECK(rows[0].bytes == 4096);
+    CHECK(rows[0].collective == CollectiveKind::AllReduce);
+    CHECK(rows[0].nccl_version == "2.28.9");
+  }
+}
+
+TEST_CASE("rows that output of NCCL_DEBUG cuts are put together",
+          "[calibration][nccl-tests-text]") {
+  const std::string info = " [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n";
+  const std::string whole = "alpha0:7001:7101" + info;
+  const std::string log = log_of(listed({"alpha0"}, 8));
+  const auto cut = [&](const std::string& between) {
+    return with(log, kFirstHalf + kSecondHalf, kFirstHalf + between + kSecondHalf);
+  };
+  for (const std::string& text :
+       {cut("alpha0:7000:7100" + info), cut("alpha0:7000:7100" + info + whole + whole),
+        cut("     alpha0:7000:7100" + info), cut("[2026-05-04 08:00:01] alpha0:7000:7100" + info),
+        with(log, kFirstHalf, "beta9:1:2" + info + kFirstHalf + "beta9:1:2" + info)}) {
+    CAPTURE(text);
+    const auto rows = read(text);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].bytes == 4096);
+    CHECK(rows[0].time_us == Approx(21.0));
+  }
+  const std::string lost =
+      thrown([&] { return read(with(log, kSecondHalf, "alpha0:7000:7100" + info)); });
+  CHECK(lost.find("NCCL_DEBUG_FILE") != std::string::npos);
+  CHECK(thrown([&] { return read(with(log, kSecondHalf, "\n")); }).find("NCCL_DEBUG_FILE") !=
+        std::string::npos);
+}
+
+TEST_CASE("a call has the ranks of a group of NCCL_TESTS_SPLIT", "[calibration][nccl-tests-text]") {
+  std::vector<Listed> devices = listed({"alpha0", "alpha1"}, 8);
+  for (Listed& device : devices) device.group = device.device;
+  Measurement row = read(log_of(devices)).at(0);
+  CHECK(row.ranks == 2);
+  CHECK(row.nodes == 2);
+  REQUIRE(row.notes.size() == 1);
+  CHECK(row.notes[0].starts_with("8 groups of 2 ranks ran the call at once"));
+  for (Listed& device : devices) device.group = device.host == "alpha0" ? 0 : 1;
+  row = read(log_of(devices)).at(0);
+  CHECK(row.ranks == 8);
+  CHECK(row.nodes == 1);
+  for (std::size_t i = 14; i < 16; ++i) devices[i].group = 2;
+  CHECK(thrown([&] { return read(log_of(devices)); }).find("expected groups that are alike") !=
+        std::string::npos);
+  for (std::size_t i = 0; i < devices.size(); ++i) devices[i].group = static_cast<int>(i);
+  CHECK(thrown([&] { return read(log_of(devices)); }).find("every group has one rank") !=
+        std::string::npos);
+}
+
+TEST_CASE("hosts of one name are as many nodes as each device occurs",
+          "[calibration][nccl-tests-text]") {
+  const auto twice = read(log_of(listed({"worker", "worker"}, 8)));
+  CHECK(twice.at(0).ranks == 16);
+  CHECK(twice.at(0).nodes == 2);
+  MeasuredFileContext context;
+  context.nodes = 2;
+  CHECK(read(log_of(listed({"worker", "worker"}, 8)), context).at(0).nodes == 2);
+  CHECK(read(log_of(listed({"worker", "worker", "other", "other"}, 4))).at(0).nodes == 4);
+  std::vector<Listed> uneven = listed({"worker", "worker"}, 4);
+  uneven.back().device = 5;
+  CHECK(thrown([&] { return read(log_of(uneven)); }).find("devices that occur up to 2 times") !=
+        std::string::npos);
+}
+
+TEST_CASE("ranks that are not those of one call are refused", "[calibration][nccl-tests-text]") {
+  std::vector<Listed> devices = listed({"alpha0"}, 8);
+  devices.back().host = "alpha1";
+  CHECK(thrown([&] {
+          return read(log_of(devices));
+        }).find("the ranks do not fill the nodes evenly: 7 on 'alpha0', but 1 on 'alpha1'") !=
+        std::string::npos);
+  // Eight processes of one rank each print their lines in turns.
+  std::string log = log_of(listed({"alpha0"}, 8));
+  for (int i = 1; i < 8; ++i) log = with(log, "Rank " + std::to_string(i), "Rank 0");
+  CHECK(thrown([&] { return read(log); }).find("8 times rank 0, of processes that ran alone") !=
+        std::string::npos);
+  const std::string two =
+      with(with(log_of(listed({"alpha0"}, 4)), "Rank 2", "Rank 0"), "Rank 3", "Rank 1");
+  CHECK(thrown([&] { return read(two); }).find("several jobs that ran at once") !=
+        std::string::npos);
+}
+
+TEST_CASE("a run whose summary has wrong values is refused", "[calibration][nccl-tests-text]") {
+  const std::string log = with(log_of(listed({"alpha0"}, 8)), "values : 0 OK", "values : 4 FAILED");
+  CHECK(thrown([&] { return read(log); }).find("the summary says that 4 values were wrong") !=
+        std::string::npos);
+}
+
+TEST_CASE("NCCL_ALGO and NCCL_PROTO say what NCCL may choose", "[calibration][nccl-tests-text]") {
+  const auto allowed = [](const std::string& front, const std::string& inside) {
+    return read(front + log_of(listed({"alpha0"}, 8), inside)).at(0);
+  };
+  const std::string set = "alpha0:7000:7100 [0] NCCL INFO NCCL_ALGO set by environment to ";
+  CHECK(allowed("$ mpirun -np 8 -x NCCL_ALGO=Tree -x NCCL_PROTO=Simple ./all_reduce_perf\n", "")
+            .allowed == ":Simple:tree");
+  CHECK(allowed("", set + "Tree\n").allowed == "::tree");
+  CHECK(allowed("", set + "NVLSTree\n").allowed == "::nvls-tree");
+  CHECK(allowed("NCCL_PROTO=LL128 ./build/all_reduce_perf -b 8\n", "").allowed == ":LL128");
+  CHECK(allowed("export NCCL_PROTO=\"Simple\"\n", set + "ring.\n").allowed == ":Simple:ring");
+  const Measurement other = allowed("$ NCCL_ALGO=^Tree NCCL_P2P_DISABLE=1 ./all_reduce_perf\n", "");
+  CHECK(other.allowed.empty());
+  CHECK(other.notes ==
+        std::vector<std::string>{
+            "the run had NCCL_ALGO=^Tree, NCCL_P2P_DISABLE=1, which the simulation leaves out"});
+  // A variable is that of its run.
+  const auto rows = read("$ NCCL_ALGO=Tree ./all_reduce_perf\n" + log_of(listed({"alpha0"}, 8)) +
+                         "$ ./all_reduce_perf\n" + log_of(listed({"alpha0"}, 8)));
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].allowed == "::tree");
+  CHECK(rows[1].allowed.empty());
 }
 
 }  // namespace

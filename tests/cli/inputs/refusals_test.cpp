@@ -158,7 +158,7 @@ TEST_CASE("mistakes in an option begin with the option's name", "[cli][wrong-inp
   check_request(folder, on("cpu.yaml", {}),
                 "error: cpu.yaml:1:1: cpu has no value; expected one of intel, amd, arm\n");
   check_request(folder, on("dgx1", {"--size", "0"}),
-                "error: --size: size needs a unit, e.g. '64KiB'; found '0'\n");
+                "error: --size: size is '0'; expected >= 1B\n");
   check_request(
       folder, on("dgx1", {"--size", "-4"}),
       "error: --size: size is '-4'; expected a size that is not negative, e.g. '64KiB'\n");

@@ -69,7 +69,7 @@ TEST_CASE("a set says which rows it was fitted to", "[cost_models][parameter-set
   CHECK(error_of("fitted_to: [{ranks: 4}]\n").find("system") != std::string::npos);
   CHECK(error_of("fitted_to: [{system: A, rank: 4}]\n").starts_with("m.yaml:2:25: "));
   CHECK(error_of("fitted_to: [{system: A, ranks: 1}]\n").starts_with("m.yaml:2:32: "));
-  CHECK(error_of("fitted_to: [{system: A, sizes: 64}]\n").starts_with("m.yaml:2:32: "));
+  CHECK(error_of("fitted_to: [{system: A, sizes: 64x}]\n").starts_with("m.yaml:2:32: "));
   CHECK(error_of("fitted_to: Polaris\n").starts_with("m.yaml:2:12: "));
 }
 

@@ -75,8 +75,9 @@ std::vector<BadExperiment> make_bad_experiments() {
       {"negative size", experiment_with({{"sizes", "[-1KiB]"}}),
        ":5:9: sizes is '-1KiB'; expected a size that is not negative, e.g. '64KiB'"},
       {"zero size", experiment_with({{"sizes", "[0B]"}}), ":5:9: sizes is '0B'; expected >= 1B"},
-      {"size without a unit", experiment_with({{"sizes", "[1024]"}}),
-       ":5:9: sizes needs a unit, e.g. '64KiB'; found '1024'"},
+      {"size with an unknown unit", experiment_with({{"sizes", "[1024P]"}}),
+       ":5:9: sizes has the unknown unit 'P'; expected one of B, KB, MB, GB, TB, KiB, MiB, GiB, "
+       "TiB, K, M, G, T"},
       {"size no multiple of an element", experiment_with({{"sizes", "[1KiB, 1022B]"}}),
        ":5:15: on fabric 'dgx1': allreduce of 1022 B is not a multiple of 4 B (4 B elements); "
        "nearest: 1020 or 1024 B"},
@@ -120,8 +121,6 @@ std::vector<BadExperiment> make_bad_experiments() {
        "each range of a list"},
       {"too many slots", experiment_with({{"slots", "9"}}),
        ":6:8: slots is '9'; expected >= 0, <= 8"},
-      {"tile without a unit", experiment_with({{"tile", "65536"}}),
-       ":6:7: tile needs a unit, e.g. '64KiB'; found '65536'"},
       {"root that no rank has", experiment_with({{"collectives", "[broadcast]"}, {"root", "8"}}),
        ":6:7: root is 8; expected a rank of fabric 'dgx1', 0 to 7"},
       {"channels out of range", experiment_with({{"channels", "0"}}),

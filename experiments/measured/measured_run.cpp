@@ -1,0 +1,274 @@
+#include "experiments/measured/measured_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+#include "core/counted.hpp"
+#include "core/split.hpp"
+#include "cost_models/nccl/nccl_version.hpp"
+#include "deploy/nccl_plugin/nccl_names.hpp"
+
+namespace cclgym {
+
+namespace {
+
+// Variables of NCCL that change its choice or the paths of messages, besides NCCL_ALGO and
+// NCCL_PROTO.
+constexpr std::array<std::string_view, 26> kUnmodelled{"NCCL_BUFFSIZE",
+                                                       "NCCL_COLLNET_ENABLE",
+                                                       "NCCL_CROSS_NIC",
+                                                       "NCCL_GRAPH_FILE",
+                                                       "NCCL_IB_DISABLE",
+                                                       "NCCL_LL128_BUFFSIZE",
+                                                       "NCCL_LL_BUFFSIZE",
+                                                       "NCCL_MAX_CTAS",
+                                                       "NCCL_MAX_NCHANNELS",
+                                                       "NCCL_MAX_NRINGS",
+                                                       "NCCL_MAX_P2P_NCHANNELS",
+                                                       "NCCL_MIN_CTAS",
+                                                       "NCCL_MIN_NCHANNELS",
+                                                       "NCCL_MIN_NRINGS",
+                                                       "NCCL_MIN_P2P_NCHANNELS",
+                                                       "NCCL_MNNVL_ENABLE",
+                                                       "NCCL_NET",
+                                                       "NCCL_NTHREADS",
+                                                       "NCCL_NVLS_ENABLE",
+                                                       "NCCL_P2P_DISABLE",
+                                                       "NCCL_P2P_LEVEL",
+                                                       "NCCL_PXN_DISABLE",
+                                                       "NCCL_SHM_DISABLE",
+                                                       "NCCL_TOPO_FILE",
+                                                       "NCCL_TUNER_CONFIG_FILE",
+                                                       "NCCL_TUNER_PLUGIN"};
+
+// The name without what separates its words: "nvlstree" for "NVLSTree" and "nvls-tree".
+std::string plain(std::string_view name) {
+  std::string letters;
+  for (const char c : lower_case(name)) {
+    if (c != '-' && c != '_') letters += c;
+  }
+  return letters;
+}
+
+// The library's name of the one algorithm that NCCL_ALGO allows; empty for other values.
+std::string algorithm_of(std::string_view value) {
+  for (const NcclAlgorithmNames& names : kNcclAlgorithmNames) {
+    if (!names.ours.empty() && plain(names.ours) == plain(value)) return std::string(names.ours);
+  }
+  return {};
+}
+
+// True for N devices that one machine cannot have, because a place occurs more than once.
+int copies_of(const std::map<std::string, int>& places) {
+  int most = 0;
+  for (const auto& [place, count] : places) most = std::max(most, count);
+  return most;
+}
+
+struct Host {
+  int ranks = 0;
+  std::map<std::string, int> places;
+};
+
+// Number of nodes of a group of devices. Throws UserError if their ranks differ.
+int nodes_of(const std::vector<const MeasuredDevice*>& group, const SourceLocation& where) {
+  std::map<std::string, Host> hosts;
+  for (const MeasuredDevice* device : group) {
+    Host& host = hosts[device->host];
+    ++host.ranks;
+    ++host.places[device->place];
+  }
+  int nodes = 0;
+  std::optional<std::pair<std::string, int>> first;
+  for (const auto& [name, host] : hosts) {
+    // Containers of several nodes may share a name. Then each device occurs once a container.
+    const int containers = copies_of(host.places);
+    const int ranks = host.ranks / containers;
+    const bool even =
+        host.ranks % containers == 0 &&
+        std::ranges::all_of(host.places, [&](const auto& one) { return one.second == containers; });
+    if (!even) {
+      throw UserError(where, fmt::format("{} has {} on devices that occur up to {} times; expected "
+                                         "each device as often as the others",
+                                         quoted(name), counted(host.ranks, "rank"), containers));
+    }
+    if (first && first->second != ranks) {
+      throw UserError(where, fmt::format("the ranks do not fill the nodes evenly: {} on {}, but {} "
+                                         "on {}; expected as many on every node",
+                                         first->second, quoted(first->first), ranks, quoted(name)));
+    }
+    first = {name, ranks};
+    nodes += containers;
+  }
+  return nodes;
+}
+
+// An option must not contradict the output.
+void require_as_said(std::string_view name, int printed, const std::optional<int>& option,
+                     const SourceLocation& where) {
+  if (!option || *option == printed) return;
+  const std::string_view one = name.substr(0, name.size() - 1);
+  throw UserError(where, fmt::format("the list of devices has {}, but --{} says {}; leave it out",
+                                     counted(printed, one), name, *option));
+}
+
+// Times of one rank tell nothing about calls of several, even if mpirun started eight such runs.
+[[noreturn]] void refuse_lone_ranks(std::size_t processes, const SourceLocation& where,
+                                    const std::optional<int>& said) {
+  std::string expected;
+  if (said) {
+    expected = fmt::format(", but --ranks says {}; expected the lines of all {}", *said, *said);
+  } else if (processes == 1) {
+    expected = "; expected at least 2";
+  }
+  const std::string found =
+      processes > 1 ? fmt::format("has {} times rank 0, of processes that ran alone", processes)
+                    : "has 1 rank ('#  Rank  0 … on HOST')";
+  throw UserError(where, fmt::format("the list of devices {}{} (nccl-tests built without MPI=1 "
+                                     "runs every process alone)",
+                                     found, expected));
+}
+
+}  // namespace
+
+void MeasuredRun::set_version_code(int code) {
+  constexpr int kFirstOfNewCodes = 10000;
+  if (code >= kFirstOfNewCodes) {
+    version = fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
+  } else if (code > 0) {
+    version = fmt::format("{}.{}.{}", code / 1000, code / 100 % 10, code % 100);
+  }
+}
+
+void MeasuredRun::set_variable(std::string_view name, std::string_view value) {
+  while (value.ends_with('.') || value.ends_with('"') || value.ends_with('\'')) {
+    value.remove_suffix(1);
+  }
+  while (value.starts_with('"') || value.starts_with('\'')) value.remove_prefix(1);
+  if (name == "NCCL_ALGO") {
+    algorithm_ = value;
+  } else if (name == "NCCL_PROTO") {
+    protocol_ = value;
+  } else if (std::ranges::find(kUnmodelled, name) != kUnmodelled.end()) {
+    others_.insert(fmt::format("{}={}", name, value));
+  }
+}
+
+void MeasuredRun::set_variables(std::string_view text) {
+  for (std::string_view word : split(text, ' ')) {
+    const std::size_t start = word.find("NCCL_");
+    const std::size_t equals = word.find('=');
+    if (start == std::string_view::npos || equals == std::string_view::npos || equals < start) {
+      continue;
+    }
+    set_variable(word.substr(start, equals - start), word.substr(equals + 1));
+  }
+}
+
+MeasuredRun::Layout MeasuredRun::layout(const SourceLocation& where,
+                                        const MeasuredFileContext& context) const {
+  if (devices.empty()) {
+    if (!context.ranks) {
+      throw UserError(where,
+                      "the output does not state the number of ranks ('#  Rank  0 … on HOST'); "
+                      "give it with --ranks");
+    }
+    const int nodes = context.nodes.value_or(1);
+    if (*context.ranks % nodes != 0) {
+      throw UserError(where,
+                      fmt::format("{} ranks do not fill {} nodes evenly", *context.ranks, nodes));
+    }
+    return {*context.ranks, nodes, 1};
+  }
+  if (devices.size() == 1) refuse_lone_ranks(1, where, context.ranks);
+  std::map<int, int> times;
+  std::map<int, std::vector<const MeasuredDevice*>> groups;
+  for (const MeasuredDevice& device : devices) {
+    ++times[device.rank];
+    groups[device.group].push_back(&device);
+  }
+  for (const auto& [rank, count] : times) {
+    if (count == 1) continue;
+    if (times.size() == 1) refuse_lone_ranks(devices.size(), where, context.ranks);
+    throw UserError(where, fmt::format("the list of devices has rank {} {} times, from several "
+                                       "jobs that ran at once; expected one job",
+                                       rank, count));
+  }
+  const auto& first = *groups.begin();
+  Layout found{static_cast<int>(first.second.size()), nodes_of(first.second, where),
+               static_cast<int>(groups.size())};
+  for (const auto& [number, group] : groups) {
+    if (static_cast<int>(group.size()) == found.ranks && nodes_of(group, where) == found.nodes) {
+      continue;
+    }
+    throw UserError(
+        where,
+        fmt::format("group {} has {} on {}, but group {} has {} on {}; expected "
+                    "groups that are alike (NCCL_TESTS_SPLIT)",
+                    first.first, counted(found.ranks, "rank"), counted(found.nodes, "node"), number,
+                    counted(group.size(), "rank"), counted(nodes_of(group, where), "node")));
+  }
+  if (found.ranks == 1) {
+    throw UserError(where, "every group has one rank (NCCL_TESTS_SPLIT); expected at least 2");
+  }
+  require_as_said("ranks", found.ranks, context.ranks, where);
+  require_as_said("nodes", found.nodes, context.nodes, where);
+  return found;
+}
+
+void MeasuredRun::release_of(Measurement& row, const MeasuredFileContext& context) const {
+  row.nccl_version = version.empty() ? context.nccl_version.value_or("") : version;
+  if (version.empty() || !context.nccl_version || *context.nccl_version == version) return;
+  // The model of a release that is not modelled itself may be named.
+  const NcclVersion named = parse_nccl_version(*context.nccl_version);
+  if (named == nearest_modelled_nccl(version) && !is_modelled_nccl(version)) {
+    row.nccl_version = *context.nccl_version;
+    return;
+  }
+  throw UserError(row.where, fmt::format("the output is of NCCL {}, but --nccl says {}; leave it "
+                                         "out",
+                                         version, *context.nccl_version));
+}
+
+void MeasuredRun::allow_by_environment(Measurement& row) const {
+  std::set<std::string> left_out(others_.begin(), others_.end());
+  const std::string algorithm = algorithm_of(algorithm_);
+  const std::optional<Protocol> protocol = parse_protocol(protocol_);
+  if (!algorithm_.empty() && algorithm.empty()) left_out.insert("NCCL_ALGO=" + algorithm_);
+  if (!protocol_.empty() && !protocol) left_out.insert("NCCL_PROTO=" + protocol_);
+  if (protocol) row.allowed = fmt::format(":{}", to_string(*protocol));
+  if (!algorithm.empty()) {
+    row.allowed = fmt::format("{}:{}", row.allowed.empty() ? ":" : row.allowed, algorithm);
+  }
+  if (!left_out.empty()) {
+    row.notes.push_back(
+        fmt::format("the run had {}, which the simulation leaves out", fmt::join(left_out, ", ")));
+  }
+}
+
+void MeasuredRun::complete(Measurement& row, const MeasuredFileContext& context) const {
+  const std::optional<CollectiveKind> kind = collective ? collective : context.collective;
+  if (!kind) {
+    throw UserError(row.where,
+                    "the output does not name the collective; give it with --collective");
+  }
+  row.collective = *kind;
+  const Layout found = layout(row.where, context);
+  row.ranks = found.ranks;
+  row.nodes = found.nodes;
+  row.nodes_stated = !devices.empty() || context.nodes.has_value();
+  row.system = context.system.value_or("");
+  if (!devices.empty()) row.gpu = devices.front().model;
+  if (found.groups > 1) {
+    row.notes.push_back(fmt::format(
+        "{} groups of {} ran the call at once (NCCL_TESTS_SPLIT); the simulation is of one alone",
+        found.groups, counted(found.ranks, "rank")));
+  }
+  release_of(row, context);
+  allow_by_environment(row);
+}
+
+}  // namespace cclgym

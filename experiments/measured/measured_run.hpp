@@ -1,0 +1,58 @@
+// Facts about one run of nccl-tests or a program like it, which its rows share.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/measured/measured_file.hpp"
+
+namespace cclgym {
+
+/// A line of the list of devices: "Rank  0 Group  0 Pid 7000 on alpha0 device 0 [0000:10:00] H100".
+struct MeasuredDevice {
+  int rank = 0;
+  int group = 0;      ///< of NCCL_TESTS_SPLIT; a call has the ranks of one group
+  std::string host;   ///< containers may share a name
+  std::string place;  ///< number of the device and its bus
+  std::string model;  ///< "NVIDIA H100 80GB HBM3"; may be empty
+};
+
+/// What a run says about all its rows. The functions that throw do so at `where`.
+class MeasuredRun {
+ public:
+  std::optional<CollectiveKind> collective{};
+  std::string version;  ///< "2.28.9"; empty: not stated
+  std::vector<MeasuredDevice> devices;
+
+  /// Takes the release from a number as NCCL prints it: 22809 is 2.28.9, 2804 is 2.8.4.
+  void set_version_code(int code);
+  /// Takes a variable of the environment (NCCL_ALGO=Tree).
+  void set_variable(std::string_view name, std::string_view value);
+  /// Takes the variables among the words of a command or the environment: "-x NCCL_ALGO=Tree".
+  void set_variables(std::string_view text);
+
+  /// Fills in a row that has its size, time and place: collective, ranks, nodes, release and what
+  /// the environment allowed NCCL. Throws UserError if a value is stated nowhere, if an option
+  /// contradicts the output, or if the ranks are not those of one call on equal nodes.
+  void complete(Measurement& row, const MeasuredFileContext& context) const;
+
+ private:
+  struct Layout {
+    int ranks = 0;
+    int nodes = 0;
+    int groups = 1;
+  };
+  [[nodiscard]] Layout layout(const SourceLocation& where,
+                              const MeasuredFileContext& context) const;
+  void allow_by_environment(Measurement& row) const;
+  void release_of(Measurement& row, const MeasuredFileContext& context) const;
+
+  std::string algorithm_;                      // NCCL_ALGO
+  std::string protocol_;                       // NCCL_PROTO
+  std::set<std::string, std::less<>> others_;  // variables that change the choice or the path
+};
+
+}  // namespace cclgym
