@@ -24,14 +24,14 @@ namespace {
 
 constexpr int kTiles = 203;
 
-struct Comparison {
+struct TiledComparison {
   double worst = 0;   // max difference of the ranks' ends, relative to the full time
   double stated = 0;  // stated error, relative to the full time
   TiledDates dates;
 };
 
-Comparison compare(Engine& engine, const LoweredProgram& lowered, const TileBudget& budget) {
-  Comparison result;
+TiledComparison compare(Engine& engine, const LoweredProgram& lowered, const TileBudget& budget) {
+  TiledComparison result;
   result.dates = run_tiles(engine, lowered.graph, lowered.tiles, lowered.rank_last, budget);
   engine.load(lowered.graph);
   const EngineResult full = engine.run();
@@ -92,7 +92,7 @@ TEST_CASE("extrapolated times are those of all tiles, for every program and fabr
         if (sample.skips()) continue;
         const LoweredProgram lowered = tiled(f, combination, channels, slots);
         REQUIRE(lowered.tiles == kTiles);
-        const Comparison c = compare(*engine, lowered, kBudget);
+        const TiledComparison c = compare(*engine, lowered, kBudget);
         CAPTURE(f->name(), combination.algorithm, to_string(combination.collective), channels,
                 slots, c.dates.simulated, c.dates.periodic, c.stated);
         // Tied flows may fall out of step after many tiles by rounding alone. The run then
@@ -123,7 +123,7 @@ TEST_CASE("if the budget ends first, the error estimate covers the error",
     for (const Combination& combination : combinations(f->ranks())) {
       if (sample.skips()) continue;
       const LoweredProgram lowered = tiled(f, combination, 3, 8);
-      const Comparison c = compare(*engine, lowered, {.whole = 8, .first = 12, .firings = 1});
+      const TiledComparison c = compare(*engine, lowered, {.whole = 8, .first = 12, .firings = 1});
       CAPTURE(f->name(), combination.algorithm, to_string(combination.collective),
               c.dates.simulated, c.stated, c.worst);
       CHECK(c.dates.simulated <= 2 * 48);
