@@ -14,6 +14,7 @@ namespace {
 
 std::string config_text(const Measurement& row) {
   if (!row.config.empty()) return row.config;
+  if (!row.allowed.empty()) return fmt::format("nccl-default:{}{}", row.nccl_version, row.allowed);
   if (!row.named) return row.tuner.empty() ? "default" : row.tuner;
   const Config& config = *row.named;
   std::string text =

@@ -57,8 +57,8 @@ struct Line {
   std::string text;
 };
 
-// Where a line of NCCL_DEBUG begins ("alpha0:7000:7100 [0] NCCL INFO …"), which may stand behind a
-// part of a row; npos if it is none.
+// Place of the first byte of NCCL_DEBUG's output ("alpha0:7000:7100 [0] NCCL INFO …"), which may
+// stand behind a part of a row; npos if the line has none.
 std::size_t debug_start(std::string_view text, const std::vector<MeasuredDevice>& devices) {
   constexpr std::array<std::string_view, 4> kLevels{"NCCL INFO", "NCCL WARN", "NCCL TRACE",
                                                     "NCCL ERROR"};
@@ -189,6 +189,7 @@ class NcclTestsReader {
     const std::string version = run_.version;
     run_ = {};
     run_.version = version;
+    run_.set_variables(exported_);
     columns_.reset();
   }
 
@@ -316,15 +317,18 @@ class NcclTestsReader {
   }
 
   // Reads "./all_reduce_perf -b 8 …", with variables in front, or "NCCL version 2.18.3+cuda12.1".
+  // A command in front of it may export variables, for all later runs.
   void program_line(std::string_view text, const std::vector<Word>& words) {
     release(words);
-    for (const Word& word : words) {
-      const auto kind = collective_of(word.text);
-      if (!kind) continue;
-      if (columns_) end_run();
-      run_.collective = kind;
-    }
+    const bool variables = text.find("NCCL_") != std::string_view::npos;
+    const auto program = std::ranges::find_if(
+        words, [](const Word& word) { return collective_of(word.text).has_value(); });
+    if (columns_ && (variables || program != words.end())) end_run();
+    if (program != words.end()) run_.collective = collective_of(program->text);
     run_.set_variables(text);
+    if (std::ranges::find(words, "export", &Word::text) != words.end()) {
+      exported_.append(" ").append(text);
+    }
   }
 
   void release(const std::vector<Word>& words) {
@@ -396,6 +400,7 @@ class NcclTestsReader {
   bool heading_seen_ = false;
   std::optional<Columns> columns_;
   MeasuredRun run_;
+  std::string exported_;  // commands of a shell that export variables
   std::vector<Measurement> of_run_;
   std::vector<Measurement> rows_;
 };

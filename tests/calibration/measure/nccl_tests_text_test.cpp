@@ -358,6 +358,14 @@ TEST_CASE("NCCL_ALGO and NCCL_PROTO say what NCCL may choose", "[calibration][nc
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].allowed == "::tree");
   CHECK(rows[1].allowed.empty());
+  // A shell exports it for all later runs, not for those before.
+  const auto exported =
+      read(log_of(listed({"alpha0"}, 8)) + "+ export NCCL_ALGO=Ring\n+ ./all_reduce_perf\n" +
+           log_of(listed({"alpha0"}, 8)) + log_of(listed({"alpha0"}, 8)));
+  REQUIRE(exported.size() == 3);
+  CHECK(exported[0].allowed.empty());
+  CHECK(exported[1].allowed == "::ring");
+  CHECK(exported[2].allowed == "::ring");
 }
 
 }  // namespace
