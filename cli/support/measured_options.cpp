@@ -9,7 +9,6 @@
 #include "core/ranks/launch.hpp"
 #include "core/split.hpp"
 #include "cost_models/nccl/nccl_version.hpp"
-#include "sim/call/config_options.hpp"
 #include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
@@ -88,7 +87,9 @@ void check_output_folder(const Arguments& arguments) {
 }
 
 void add_measured_options(ArgumentReader& reader) {
-  reader.input("measured", "FILE", "CSV file of measured times, or output of nccl-tests")
+  reader
+      .input("measured", "FILE",
+             "measured times: CSV, or output of nccl-tests, rccl-tests or NCCL's Inspector")
       .option("system", "NAMES",
               "systems whose rows are used, or the system of a file that does not name it")
       .input("fabric", "FABRIC",
@@ -126,11 +127,7 @@ MeasuredRows measured_rows(const Arguments& arguments) {
   }
   if (arguments.has("tuner")) {
     const std::string& text = arguments.text("tuner");
-    const std::string name = text.substr(0, text.find(':'));
-    const bool tuner = std::ranges::any_of(tuner_infos(), [&](const TunerInfo& info) {
-      return info.form.substr(0, info.form.find(':')) == name;
-    });
-    if (tuner) {
+    if (is_tuner(text)) {
       filter.tuner = text;
     } else {
       at_option("tuner", text,

@@ -10,8 +10,7 @@
 namespace cclgym {
 
 /// Declares --measured, --system, --fabric, --config, --collective, --tuner, --nccl, --ranks,
-/// --nodes and
-/// --max-ranks.
+/// --nodes, --max-ranks and --max-alltoall-ranks.
 void add_measured_options(ArgumentReader& reader);
 
 struct MeasuredRows {

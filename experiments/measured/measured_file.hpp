@@ -32,11 +32,11 @@ struct Measurement {
   std::optional<Config> named{};
   bool channels_stated = true;  ///< false: `named` has one channel because none is stated
   std::string tuner;  ///< the tuner that chose, if not NCCL: "openmpi-default"; may be empty
-  /// What the environment of the run allowed NCCL, as the tuner nccl-default takes it behind the
-  /// release: ":Simple", "::tree", ":Simple:tree"; empty: everything.
+  /// The protocol and the algorithm that the run's environment allowed NCCL, as the tuner
+  /// nccl-default takes them behind the release: ":Simple", "::tree", ":Simple:tree"; empty: all.
   std::string allowed{};
   std::string gpu{};                 ///< model of the GPUs, "NVIDIA H100 80GB HBM3"; may be empty
-  std::vector<std::string> notes{};  ///< what the simulation of the row leaves out
+  std::vector<std::string> notes{};  ///< facts of the run that a simulation of the row leaves out
   SourceLocation where;
 };
 

@@ -143,13 +143,6 @@ std::vector<Measurement> read_nccl_tests(const Json& document, const std::string
     set_time(row, times, "time");
     refuse_wrong(times, "nwrong");
     run.collective = measured_collective(fields.text("experiment_name"));
-    if (!run.collective) {
-      if (const Json* args = top.find("args"); args != nullptr && !args->empty()) {
-        std::string program = args->front().get<std::string>();
-        program = program.substr(program.rfind('/') + 1);
-        run.collective = measured_collective(program.substr(0, program.find("_perf")));
-      }
-    }
     run.complete(row, context);
     rows.push_back(std::move(row));
   }

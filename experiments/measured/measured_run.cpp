@@ -61,7 +61,7 @@ std::string algorithm_of(std::string_view value) {
   return {};
 }
 
-// True for N devices that one machine cannot have, because a place occurs more than once.
+// Largest number of ranks on one device.
 int copies_of(const std::map<std::string, int>& places) {
   int most = 0;
   for (const auto& [place, count] : places) most = std::max(most, count);

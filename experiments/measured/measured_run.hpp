@@ -20,7 +20,7 @@ struct MeasuredDevice {
   std::string model;  ///< "NVIDIA H100 80GB HBM3"; may be empty
 };
 
-/// What a run says about all its rows. The functions that throw do so at `where`.
+/// Facts that hold for all rows of a run. complete() gives them to a row.
 class MeasuredRun {
  public:
   std::optional<CollectiveKind> collective{};

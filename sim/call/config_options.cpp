@@ -6,7 +6,6 @@
 
 #include "collectives/library/program_entry.hpp"
 #include "core/error.hpp"
-#include "core/split.hpp"
 #include "core/units.hpp"
 #include "core/yaml/yaml_scalar.hpp"
 #include "sim/call/tiles.hpp"
@@ -149,24 +148,6 @@ ConfigChoice read_config(const YamlValue& mapping, const AlgorithmLibrary& libra
   const YamlValue slots_value = option_value(mapping, slots);
   choice.slots = read_slots(slots_value.as_text(), slots, slots_value.location());
   return choice;
-}
-
-Config read_short_config(std::string_view text, const AlgorithmLibrary& library,
-                         const SourceLocation& where) {
-  // Names that spell their parameters ("hierarchical:8x4:ring+bruck") contain no slash.
-  const std::vector<std::string_view> parts = split(text, '/');
-  if (parts.empty() || parts.size() > 3) {
-    throw UserError(where, fmt::format("found {}; expected a tuner (cclgym list algorithms) or "
-                                       "ALGORITHM[/PROTOCOL[/CHANNELS]]",
-                                       quoted(text)));
-  }
-  Config config{.algorithm = std::string(parts[0])};
-  (void)library.at(config.algorithm);
-  if (parts.size() > 1) config.protocol = read_protocol(parts[1], where);
-  if (parts.size() > 2) {
-    config.channels = static_cast<int>(read_integer(parts[2], config_option("channels"), where));
-  }
-  return config;
 }
 
 std::vector<std::string> config_yaml(const ConfigChoice& choice) {

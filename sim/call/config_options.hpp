@@ -63,11 +63,6 @@ struct ConfigChoice {
 [[nodiscard]] ConfigChoice read_config(
     const YamlValue& mapping, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
 
-/// Reads "ALGORITHM[/PROTOCOL[/CHANNELS]]" ("ring/LL128/8"), without tiles and slots. Throws
-/// UserError at `where`.
-[[nodiscard]] Config read_short_config(std::string_view text, const AlgorithmLibrary& library,
-                                       const SourceLocation& where);
-
 /// The configuration as the inside of a YAML flow mapping, one text per key, in the order of
 /// config_options(): "algorithm: ring"; tile and slots only if they are not 0.
 [[nodiscard]] std::vector<std::string> config_yaml(const ConfigChoice& choice);

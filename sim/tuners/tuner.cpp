@@ -1,8 +1,11 @@
 #include "sim/tuners/tuner.hpp"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <functional>
 
+#include "core/split.hpp"
+#include "sim/call/config_options.hpp"
 #include "sim/tuners/cray_mpich_tuner.hpp"
 #include "sim/tuners/dispatch_table.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
@@ -114,6 +117,32 @@ std::unique_ptr<const Tuner> make_tuner(std::string_view name, const TunerSite& 
   std::vector<std::string> forms;
   for (const TunerKind& kind : kinds()) forms.push_back(kind.info.form);
   throw UserError(site.where, unknown_name_message("tuner", name, forms));
+}
+
+Config read_short_config(std::string_view text, const AlgorithmLibrary& library,
+                         const SourceLocation& where) {
+  // Names that spell their parameters ("hierarchical:8x4:ring+bruck") contain no slash.
+  const std::vector<std::string_view> parts = split(text, '/');
+  if (parts.empty() || parts.size() > 3) {
+    throw UserError(where, fmt::format("found {}; expected a tuner (cclgym list algorithms) or "
+                                       "ALGORITHM[/PROTOCOL[/CHANNELS]]",
+                                       quoted(text)));
+  }
+  Config config{.algorithm = std::string(parts[0])};
+  std::vector<std::string> tuners;
+  for (const TunerKind& kind : kinds()) tuners.emplace_back(kind.prefix);
+  const std::string nearest = nearest_name(prefix_of(text), tuners);
+  if (parts.size() == 1 && !nearest.empty() && library.find(config.algorithm) == nullptr) {
+    throw UserError(where, fmt::format("unknown tuner {}; did you mean '{}'? (cclgym list "
+                                       "algorithms prints tuners and algorithms)",
+                                       quoted(text), nearest));
+  }
+  (void)library.at(config.algorithm);
+  if (parts.size() > 1) config.protocol = read_protocol(parts[1], where);
+  if (parts.size() > 2) {
+    config.channels = static_cast<int>(read_integer(parts[2], config_option("channels"), where));
+  }
+  return config;
 }
 
 }  // namespace cclgym

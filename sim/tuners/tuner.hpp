@@ -79,4 +79,10 @@ struct TunerInfo {
 /// is wrong.
 [[nodiscard]] std::unique_ptr<const Tuner> make_tuner(std::string_view name, const TunerSite& site);
 
+/// Reads a configuration that stands where a tuner may stand: "ALGORITHM[/PROTOCOL[/CHANNELS]]"
+/// ("ring/LL128/8"), without tiles and slots. Throws UserError at `where`; a name without / that is
+/// near a tuner's is taken for a misspelt tuner.
+[[nodiscard]] Config read_short_config(std::string_view text, const AlgorithmLibrary& library,
+                                       const SourceLocation& where);
+
 }  // namespace cclgym

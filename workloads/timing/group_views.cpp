@@ -33,19 +33,7 @@ class OneConfiguration final : public Tuner {
 std::unique_ptr<const Tuner> one_configuration(const std::string& text, const CostModel& model) {
   const SourceLocation where{.file = "tuner " + text};
   AlgorithmLibrary library = AlgorithmLibrary::shipped();
-  const std::string algorithm = text.substr(0, text.find('/'));
-  library.add_spelled(algorithm, where);
-  // A name without protocol and channels may be a misspelt tuner as well.
-  std::vector<std::string> tuners;
-  for (const TunerInfo& info : tuner_infos()) {
-    tuners.push_back(info.form.substr(0, info.form.find(':')));
-  }
-  const std::string nearest = nearest_name(text.substr(0, text.find(':')), tuners);
-  if (algorithm == text && !nearest.empty() && library.find(algorithm) == nullptr) {
-    throw UserError(where, fmt::format("unknown tuner {}; did you mean '{}'? (cclgym list "
-                                       "algorithms prints tuners and algorithms)",
-                                       quoted(text), nearest));
-  }
+  library.add_spelled(text.substr(0, text.find('/')), where);
   Config config = read_short_config(text, library, where);
   return std::make_unique<OneConfiguration>(
       with_tiles(model, std::move(config), std::nullopt, std::nullopt), std::move(library));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "calibration/measured_row.hpp"
 #include "support/catch.hpp"
 #include "support/places.hpp"
 #include "support/temporary_folder.hpp"
@@ -149,13 +150,8 @@ TEST_CASE(
 TEST_CASE("rows of other GPUs than the fabric's are compared with one warning",
           "[calibration][compare]") {
   const auto warnings = [](const std::string& gpu, const std::string& fabric) {
-    Measurement row;
-    row.ranks = 8;
-    row.nccl_version = "2.21.5";
-    row.bytes = 1024;
-    row.time_s = 1e-5;
+    Measurement row = measured_row("2.21.5");
     row.gpu = gpu;
-    row.where = {"m.csv", 2, 1};
     std::vector<Measurement> rows{row, row};
     rows[1].bytes = 4096;
     CellFilter filter;

@@ -2,6 +2,7 @@
 #include "experiments/measured/measured_file.hpp"
 
 #include "calibration/measure/measured_cells.hpp"
+#include "calibration/measured_row.hpp"
 #include "support/catch.hpp"
 #include "support/places.hpp"
 #include "support/temporary_folder.hpp"
@@ -283,14 +284,9 @@ TEST_CASE("the CSV of rccl-tests has other names for the columns", "[calibration
 
 TEST_CASE("rows are simulated as their release, their environment or the user says",
           "[calibration][measured-file]") {
-  Measurement row;
+  Measurement row = measured_row("2.14.3");
   row.system = "Polaris";
-  row.ranks = 8;
   row.nodes = 2;
-  row.nccl_version = "2.14.3";
-  row.bytes = 64;
-  row.time_s = 1e-5;
-  row.where = {"m.csv", 2, 1};
   const auto cell_of = [](const Measurement& measured, const CellFilter& filter = {}) {
     const std::vector<Measurement> rows{measured};
     const MeasuredCells cells = make_cells(rows, filter, "m.csv");

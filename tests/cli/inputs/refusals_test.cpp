@@ -298,5 +298,40 @@ TEST_CASE("deploy names folders as the user does", "[cli][wrong-inputs]") {
                 "policy: deployed/tuner.policy\n");
 }
 
+TEST_CASE("compare takes a log, and the tuner of rows that name none", "[cli][refusals]") {
+  const TemporaryFolder folder;
+  std::string log =
+      "0: # nccl-tests version 2.17.8 nccl-headers=22809 nccl-library=22809\n"
+      "0: # Collective test starting: reduce_perf\n";
+  for (const char* rank : {"0", "1", "2", "3", "4", "5", "6", "7"}) {
+    log += std::string("0: #  Rank  ") + rank + " Group  0 Pid 7000 on alpha0 device  " + rank +
+           " [0000:1" + rank + ":00] NVIDIA H100 80GB HBM3\n";
+  }
+  log +=
+      "0: #       size         count      type   redop    root     time   algbw   busbw  #wrong\n"
+      "0: #        (B)    (elements)                               (us)  (GB/s)  (GB/s)\n"
+      "0:         4096          1024     float     sum       0    21.00    0.20    0.20       0\n"
+      "0: # Out of bounds values : 0 OK\n";
+  write_file(folder / "log.txt", log);
+  const auto compare = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"compare",  "--measured", "log.txt",
+                                   "--fabric", "hgx-h100",   "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words, folder.path());
+  };
+  const Ended refused = compare({});
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "NCCL reduces to a root along a ring"));
+  const Ended named = compare({"--tuner", "binary-tree/LL/8"});
+  CHECK(named.code == 0);
+  CHECK(contains(named.out, "binary-tree LL, 8 channels"));
+  const Ended misspelt = compare({"--tuner", "nccl-defualt:2.18"});
+  CHECK(misspelt.code == 2);
+  CHECK(contains(misspelt.err,
+                 "--tuner: unknown tuner 'nccl-defualt:2.18'; did you mean "
+                 "'nccl-default'?"));
+  CHECK(contains(compare({"--tuner", "rign/LL"}).err, "did you mean 'ring'?"));
+}
+
 }  // namespace
 }  // namespace cclgym::test
