@@ -22,7 +22,8 @@ const std::vector<std::string>& known_measured_columns() {
                                    "algorithm",     "protocol",
                                    "channels",      "in_place",
                                    "segment_bytes", "openmpi_algorithm",
-                                   "round",         "role"};
+                                   "round",         "role",
+                                   kWrongColumn,    kGpusPerRankColumn};
     for (const std::string& name : sweep_result_columns()) {
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }

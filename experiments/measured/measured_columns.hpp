@@ -10,7 +10,7 @@ namespace cclgym {
 inline constexpr const char* kMedianColumn = "time_us_median";
 inline constexpr const char* kShortMedianColumn = "time_us";
 
-/// Columns of the files of rccl-tests (-Z csv): GPUs of a process, and wrong values.
+/// Columns of rccl-tests (-Z csv), under names of our own: GPUs of a process, and wrong values.
 inline constexpr const char* kGpusPerRankColumn = "gpus_per_rank";
 inline constexpr const char* kWrongColumn = "wrong";
 

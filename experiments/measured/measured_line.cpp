@@ -71,10 +71,7 @@ MeasuredHeader::MeasuredHeader(std::string_view line, const SourceLocation& wher
   std::vector<std::string> unknown;
   for (std::size_t i = 0; i < names_.size(); ++i) {
     const auto& known = known_measured_columns();
-    if (of_rccl && (std::ranges::find(kOfRcclTests, names_[i]) != kOfRcclTests.end() ||
-                    names_[i] == kGpusPerRankColumn || names_[i] == kWrongColumn)) {
-      continue;
-    }
+    if (of_rccl && std::ranges::find(kOfRcclTests, names_[i]) != kOfRcclTests.end()) continue;
     if (std::find(known.begin(), known.end(), names_[i]) == known.end()) {
       unknown.push_back(quoted(names_[i]));
     } else if (std::find(names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(i),

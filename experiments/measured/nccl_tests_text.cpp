@@ -212,7 +212,7 @@ class NcclTestsReader {
       if (!rest.empty()) run_.collective = collective_of(rest.front().text);
     } else if (at(0) == "size" && at(1) == "count") {
       heading(words);
-    } else if (columns_ && at(0).starts_with('(')) {
+    } else if (columns_ && at(0).starts_with('(') && text.find("/s)") != std::string_view::npos) {
       units(words);
     } else if (at(0) == "Out" && at(2) == "bounds") {
       out_of_bounds(words);
@@ -254,11 +254,11 @@ class NcclTestsReader {
       if (words[i].text == "Group") device.group = number_of<int>(words[i + 1].text).value_or(0);
     }
     if (i + 1 >= words.size()) return;
-    if (columns_) end_run();
     device.host = words[++i].text;
     for (++i; i < words.size() && words[i].text != "device"; ++i) {
     }
-    if (i + 1 < words.size()) device.place = words[++i].text;
+    if (i + 1 >= words.size()) return;
+    device.place = words[++i].text;
     if (i + 1 < words.size() && words[i + 1].text.starts_with('[')) {
       device.place += words[++i].text;
     }
@@ -266,6 +266,7 @@ class NcclTestsReader {
       if (!device.model.empty()) device.model += ' ';
       device.model += words[i].text;
     }
+    if (columns_) end_run();
     run_.devices.push_back(std::move(device));
   }
 

@@ -330,6 +330,17 @@ TEST_CASE("ranks that are not those of one call are refused", "[calibration][ncc
         std::string::npos);
 }
 
+TEST_CASE("lines of others are no part of a run", "[calibration][nccl-tests-text]") {
+  const std::string others =
+      "Rank 0 on cuda:0 is ready\n(base) user@alpha0:~$\nsize of the world: 8\nOut of memory\n"
+      "4 GPUs were found\n";
+  const std::string log = log_of(listed({"alpha0"}, 8), others);
+  const auto rows =
+      read(others + with(log, "# Out of", "Rank 0 on cuda:0 is ready\n(base) $\n# Out of"));
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].ranks == 8);
+}
+
 TEST_CASE("a run whose summary has wrong values is refused", "[calibration][nccl-tests-text]") {
   const std::string log = with(log_of(listed({"alpha0"}, 8)), "values : 0 OK", "values : 4 FAILED");
   CHECK(thrown([&] { return read(log); }).find("the summary says that 4 values were wrong") !=
