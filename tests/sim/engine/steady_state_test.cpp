@@ -85,7 +85,7 @@ TEST_CASE("extrapolated times are those of all tiles, for every program and fabr
   int carried_on = 0;
   int proved = 0;
   int out_of_step = 0;
-  Sample sample(12);
+  Sample sample(6);
   for (const auto& f : fabrics()) {
     for (const Combination& combination : combinations(f->ranks())) {
       for (const auto& [channels, slots] : {std::pair{1, 0}, {1, 4}, {3, 1}, {3, 8}}) {
