@@ -16,6 +16,7 @@
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "experiments/sweep/experiment_options.hpp"
 #include "sim/call/config_options.hpp"
+#include "sim/call/tiles.hpp"
 #include "sim/noise/noise_warning.hpp"
 #include "sim/simulator.hpp"
 #include "sim/timeline.hpp"
@@ -169,11 +170,25 @@ std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
   return program;
 }
 
+// The algorithm that NCCL or RCCL itself chooses for the call; empty if it does not run here.
+std::string own_choice(const std::shared_ptr<const Fabric>& fabric, const CostModel& model,
+                       const Call& call) {
+  try {
+    return make_tuner("nccl-default", {.fabric = fabric, .cost_model = model})
+        ->choose(call)
+        .algorithm;
+  } catch (const UserError&) {
+    return "";
+  }
+}
+
 // The interval of the measured time. The cells behind intervals are calls that NCCL or RCCL carried
 // out, on networks as they were, so noise would count twice.
 StatedInterval interval_of(const Arguments& arguments, const ParameterSet& set,
-                           const Simulator& simulator, const Config& config,
-                           const std::string& tuner) {
+                           const Simulator& simulator,
+                           const std::shared_ptr<const Fabric>& fabric,
+                           const SimulationRecord& record, const std::string& tuner) {
+  const Config& config = record.config;
   const TimeIntervals own = arguments.has("intervals")
                                 ? load_time_intervals(arguments.text("intervals"))
                                 : TimeIntervals{};
@@ -184,7 +199,8 @@ StatedInterval interval_of(const Arguments& arguments, const ParameterSet& set,
   } else if (arguments.has("program")) {
     stated.found.basis =
         "the rows behind intervals are of NCCL's algorithms, not of a program from a file";
-  } else if (arguments.has("tile") || arguments.has("slots") || arguments.has("instances")) {
+  } else if (config.instances > 1 ||
+             (tuner.empty() && config != with_protocol_tiles(set.model, config))) {
     stated.found.basis =
         "the rows behind intervals have NCCL's own chunks, not --tile, --slots or --instances";
   } else if (!is_of_nccl(config.algorithm, tuner)) {
@@ -192,7 +208,15 @@ StatedInterval interval_of(const Arguments& arguments, const ParameterSet& set,
         fmt::format("no row behind intervals is of {}{}", quoted(config.algorithm, 200),
                     is_of_nccl(config.algorithm, "nccl-default") ? " unless NCCL chose it" : "");
   } else {
-    stated.found = find_interval(table, set, simulator.fabric());
+    const std::string collective(to_string(record.call.collective));
+    const bool by_nccl = tuner.starts_with("nccl-default") || tuner.starts_with("rccl-default");
+    if (!by_nccl) {
+      stated.found = find_interval(table, set, *fabric, {collective, config.algorithm});
+    }
+    if (by_nccl || (!stated.found.interval &&
+                    own_choice(fabric, set.model, record.call) == config.algorithm)) {
+      stated.found = find_interval(table, set, *fabric, {collective, ""});
+    }
   }
   return stated;
 }
@@ -223,7 +247,7 @@ int simulate(const std::vector<std::string>& args) {
           .input("intervals", "FILE",
                  "table of intervals that cclgym compare --write-intervals wrote [default: that of "
                  "the shipped sets]")
-          .option("engine", "E", "simulation engine [default: the first of cclgym list engines]")
+          .option("engine", "E", "simulation engine [default: flow]")
           .option(options().noise, "P")
           .option(options().seed, "N")
           .output("timeline", "FILE", "Chrome trace to write, which ui.perfetto.dev shows")
@@ -279,7 +303,7 @@ int simulate(const std::vector<std::string>& args) {
   const SimulationRecord record = program == nullptr
                                       ? simulator.record(call, config, seed, 0, detail)
                                       : simulator.record_program(program, call, config, seed);
-  const StatedInterval interval = interval_of(*arguments, set, simulator, record.config, tuner);
+  const StatedInterval interval = interval_of(*arguments, set, simulator, fabric, record, tuner);
   if (arguments->has("json")) {
     print_simulation_json(record, simulator, tuner, interval);
   } else {
@@ -312,8 +336,8 @@ const Command& simulate_command() {
           "  cclgym simulate --fabric ndv4 --nodes 2 --collective allreduce --algorithm "
           "hierarchical "
           "\\\n"
-          "      --size 4GiB --tile protocol --slots protocol\n"
-          "      4 GiB in tiles of NCCL's size, which overlap NVLink and the network\n"
+          "      --size 4GiB --tile none\n"
+          "      4 GiB in whole chunks; in NCCL's tiles, NVLink and the network overlap\n"
           "  cclgym simulate --fabric ndv4 --collective allreduce --algorithm spread-ring \\\n"
           "      --channels 4 --instances 8 --protocol LL --size 1MiB\n"
           "      MSCCLang's Ring AllReduce \"ch=4 r=8\": one ring over 4 channels, 8 times\n"

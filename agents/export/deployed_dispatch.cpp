@@ -27,7 +27,8 @@ std::string line_of(const ConfigChoice& choice, const SourceLocation& where, boo
     throw UserError(where, std::string("a tuner of NCCL cannot set ") + what);
   };
   if (config.instances != 1) cannot("instances");
-  if (choice.tile_bytes && *choice.tile_bytes != 0) cannot("a tile size in a CSV line");
+  if (choice.tile_bytes) cannot("a tile size; leave 'tile' out of the sweep");
+  if (choice.slots) cannot("slots; leave 'slots' out of the sweep");
   if (config.channels > kMostTunerChannels) cannot("more than 64 channels");
   return fmt::format("{},{},{}", kNcclAlgorithmNames[static_cast<std::size_t>(*algorithm)].csv,
                      lower_case(to_string(config.protocol)), config.channels);

@@ -104,19 +104,14 @@ std::string without_commas(std::string text) {
 }
 
 // Intervals of the held-out cells. The table's interval for a class, if it has one, is stated for
-// cells that it was not made from; its interval for other sets, if nothing else gives one.
+// cells that it was not made from.
 void state_all_intervals(const TimeIntervals& table, const std::vector<FoundInterval>& of_table,
                          Comparison& comparison) {
-  const auto state = [&](bool own) {
-    for (std::size_t i = 0; i < comparison.cells.size(); ++i) {
-      Compared& each = comparison.cells[i];
-      if (each.seen != Seen::HeldOut || each.interval.interval || made_from(table, each)) continue;
-      if (of_table[i].interval && (of_table[i].own || !own)) each.interval = of_table[i];
-    }
-  };
-  state(true);
+  for (std::size_t i = 0; i < comparison.cells.size(); ++i) {
+    Compared& each = comparison.cells[i];
+    if (each.seen == Seen::HeldOut && !made_from(table, each)) each.interval = of_table[i];
+  }
   state_intervals(comparison.cells, table.coverage);
-  state(false);
 }
 
 // Coverage of the intervals of held-out cells; empty without held-out cells.
@@ -186,7 +181,7 @@ Comparison compare(const std::string& file, MeasuredCells cells,
                                   .seen = seen_by(set, cell),
                                   .fabric = fabric.name(),
                                   .values = values_digest(set.model)});
-      of_table.push_back(find_interval(table, set, fabric));
+      of_table.push_back(find_interval(table, set, fabric, kind_of(cell)));
       continue;
     }
     RefusedRows& group = refused[{cell.system, predictions[i].refusal}];

@@ -49,7 +49,7 @@ Json coverage_table_json(const Comparison& comparison) {
   for (const CoverageRow& row : coverage_of(comparison.cells, comparison.coverage)) {
     Json line{row.group, row.stated.cells, row.rows};
     for (const Json& value : coverage_json(row.stated)) line.push_back(value);
-    for (const Coverage* other : {&row.tails, &row.others, &row.one, &row.fitted}) {
+    for (const Coverage* other : {&row.tails, &row.one, &row.fitted}) {
       const Json values = coverage_json(*other);
       line.push_back(values[0]);
       line.push_back(values[2]);

@@ -30,12 +30,12 @@
     table([{name: 'held-out cells of', text: true}, {name: 'cells'}, {name: 'rows'},
            {name: 'rows inside', format: percent}, {name: 'medians inside', format: percent},
            {name: 'width', format: width}, {name: 'cells without interval'}],
-          rows.map(row => [...row.slice(0, 6), row[14]])),
+          rows.map(row => [...row.slice(0, 6), row[12]])),
     element('h3', {}, 'For comparison: rows inside intervals that are not stated'),
     table([{name: 'held-out cells of', text: true},
-           ...['equal tails', 'other systems', 'one for all', 'from fitted cells'].flatMap(
+           ...['equal tails', 'one for all', 'from fitted cells'].flatMap(
                name => [{name, format: percent}, {name: 'width', format: width}])],
-          rows.map(row => [row[0], ...row.slice(6, 14)]))];
+          rows.map(row => [row[0], ...row.slice(6, 12)]))];
 
   const describe = ({point}) => point && [
     `${point.collective}, ${point.ranks} ranks`, 'size ' + bytes(point.size),

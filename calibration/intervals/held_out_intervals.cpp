@@ -18,22 +18,27 @@ namespace cclgym {
 namespace {
 
 using Cells = std::vector<const Compared*>;
-using ClassKey = std::tuple<std::string, std::string, std::string, bool>;
+using SystemKey = std::tuple<std::string, std::string, std::string, bool>;
+using ClassKey = std::pair<SystemKey, CallKind>;
 using Selection = std::function<bool(const Compared&)>;
 
 // System, set, fabric, one node.
-ClassKey class_of(const Compared& each) {
+SystemKey system_of(const Compared& each) {
   return {each.cell.system, each.prediction.cost_model, each.fabric, each.cell.nodes == 1};
 }
 
+ClassKey class_of(const Compared& each) { return {system_of(each), kind_of(each.cell)}; }
+
 // Cells whose errors may depend on each other beyond what their class explains.
-std::pair<ClassKey, int> group_of(const Compared& each) {
-  return {class_of(each), each.cell.ranks};
+std::pair<SystemKey, int> group_of(const Compared& each) {
+  return {system_of(each), each.cell.ranks};
 }
 
 std::string class_name(const Compared& each) {
-  return fmt::format("{}, {}, {}", each.cell.system, each.prediction.cost_model,
-                     each.cell.nodes == 1 ? "one node" : "several nodes");
+  const CallKind kind = kind_of(each.cell);
+  return fmt::format("{}, {}, {}, {}{}{}", each.cell.system, each.prediction.cost_model,
+                     each.cell.nodes == 1 ? "one node" : "several nodes", kind.collective,
+                     kind.algorithm.empty() ? "" : " by ", kind.algorithm);
 }
 
 CellErrors errors_of(const Compared& each) {
@@ -64,7 +69,7 @@ std::optional<LogInterval> from_cells(const Cells& cells, double coverage) {
 }
 
 std::optional<LogInterval> from_groups(const Cells& cells, double coverage) {
-  std::map<std::pair<ClassKey, int>, std::vector<CellErrors>> groups;
+  std::map<std::pair<SystemKey, int>, std::vector<CellErrors>> groups;
   for (const Compared* each : cells) groups[group_of(*each)].push_back(errors_of(*each));
   std::vector<std::vector<CellErrors>> list;
   for (auto& [key, group] : groups) list.push_back(std::move(group));
@@ -117,19 +122,15 @@ Cells other_groups(std::span<const Compared> cells, const Compared& each) {
 
 // Intervals that could be stated for the cells of a group.
 struct Alternatives {
-  std::optional<LogInterval> tails, others, one, fitted;
+  std::optional<LogInterval> tails, one, fitted;
 };
 
 Alternatives alternatives_of(std::span<const Compared> cells, const Compared& each,
                              double coverage) {
-  const Cells systems = select(cells, Seen::HeldOut, [&](const Compared& other) {
-    return other.cell.system != each.cell.system;
-  });
   const Cells fitted = select(cells, Seen::Fitted, [&](const Compared& other) {
     return class_of(other) == class_of(each);
   });
   return {.tails = equal_tails_interval(errors_of_all(other_ranks(cells, each)), coverage),
-          .others = from_groups(systems, coverage),
           .one = from_cells(other_groups(cells, each), coverage),
           .fitted = from_cells(fitted, coverage)};
 }
@@ -152,13 +153,12 @@ void add_coverage(const Compared& each, const Alternatives& alternatives, Covera
     ++row.without;
   }
   add_cell(each, alternatives.tails, row.tails);
-  add_cell(each, alternatives.others, row.others);
   add_cell(each, alternatives.one, row.one);
   add_cell(each, alternatives.fitted, row.fitted);
 }
 
 CoverageRow mean_of(CoverageRow row) {
-  for (Coverage* sums : {&row.stated, &row.tails, &row.others, &row.one, &row.fitted}) {
+  for (Coverage* sums : {&row.stated, &row.tails, &row.one, &row.fitted}) {
     for (double* sum : {&sums->inside, &sums->medians, &sums->width}) {
       *sum /= std::max(1, sums->cells);
     }
@@ -176,24 +176,28 @@ std::string coverage_cell(const Coverage& coverage) {
 
 }  // namespace
 
+CallKind kind_of(const MeasuredCell& cell) {
+  return {.collective = std::string(to_string(cell.collective)),
+          .algorithm = cell.named ? cell.named->algorithm : std::string()};
+}
+
 TimeIntervals intervals_from(std::span<const Compared> cells, double coverage,
                              const std::string& source) {
   TimeIntervals table{.coverage = coverage, .source = source};
   const Cells all = select(cells, Seen::HeldOut, [](const Compared&) { return true; });
-  std::map<std::tuple<std::string, std::string, bool>, Cells> classes;
+  std::map<std::tuple<std::string, std::string, bool, CallKind>, Cells> classes;
   for (const Compared* each : all) {
-    classes[{each->prediction.cost_model, each->fabric, each->cell.nodes == 1}].push_back(each);
+    classes[{each->prediction.cost_model, each->fabric, each->cell.nodes == 1,
+             kind_of(each->cell)}]
+        .push_back(each);
   }
   for (const auto& [key, members] : classes) {
     const std::optional<LogInterval> interval = from_class(members, all, coverage);
     if (!interval) continue;
     IntervalRow row = row_of(members, *interval);
-    std::tie(row.set, row.fabric, row.one_node) = key;
+    std::tie(row.set, row.fabric, row.one_node, row.kind) = key;
     row.values = members.front()->values;
     table.rows.push_back(std::move(row));
-  }
-  if (const std::optional<LogInterval> others = from_groups(all, coverage)) {
-    table.rows.push_back(row_of(all, *others));
   }
   return table;
 }
@@ -218,20 +222,13 @@ void state_intervals(std::span<Compared> cells, double coverage) {
   std::map<std::pair<ClassKey, int>, FoundInterval> of_group;
   for (Compared& each : cells) {
     if (each.seen != Seen::HeldOut || each.interval.interval) continue;
-    const auto [found, fresh] = of_group.try_emplace(group_of(each));
+    const auto [found, fresh] = of_group.try_emplace({class_of(each), each.cell.ranks});
     if (fresh) {
       FoundInterval& stated = found->second;
       const Cells own = other_ranks(cells, each);
-      const Cells others = other_groups(cells, each);
-      stated = {.interval = from_class(own, others, coverage),
+      stated = {.interval = from_class(own, other_groups(cells, each), coverage),
                 .cells = static_cast<int>(own.size()),
-                .own = true,
                 .basis = "other numbers of ranks"};
-      if (!stated.interval) {
-        stated = {.interval = from_groups(others, coverage),
-                  .cells = static_cast<int>(others.size()),
-                  .basis = "other sets"};
-      }
       if (!stated.interval) stated = {.basis = "too few held-out cells"};
     }
     each.interval = found->second;
@@ -248,7 +245,7 @@ std::vector<CoverageRow> coverage_of(std::span<const Compared> cells, double cov
   CoverageRow total{.group = "all"};
   for (const Compared& each : cells) {
     if (each.seen != Seen::HeldOut) continue;
-    const auto [known, fresh] = alternatives.try_emplace(group_of(each));
+    const auto [known, fresh] = alternatives.try_emplace({class_of(each), each.cell.ranks});
     if (fresh) known->second = alternatives_of(cells, each, coverage);
     CoverageRow& row = classes[class_of(each)];
     row.group = class_name(each);
@@ -270,7 +267,6 @@ std::string coverage_text(std::span<const CoverageRow> rows) {
                              {.heading = "without"}};
   std::vector<Column> others{{.heading = "for comparison", .left = true},
                              {.heading = "equal tails"},
-                             {.heading = "other systems"},
                              {.heading = "one for all"},
                              {.heading = "fitted cells"}};
   for (const CoverageRow& row : rows) {
@@ -282,13 +278,12 @@ std::string coverage_text(std::span<const CoverageRow> rows) {
         row.stated.cells > 0 ? percent(row.stated.medians) : "-",
         fmt::format("{}", row.without)};
     const std::vector<std::string> of_others{row.group, coverage_cell(row.tails),
-                                             coverage_cell(row.others), coverage_cell(row.one),
-                                             coverage_cell(row.fitted)};
+                                             coverage_cell(row.one), coverage_cell(row.fitted)};
     for (std::size_t i = 0; i < of_stated.size(); ++i) stated[i].cells.push_back(of_stated[i]);
     for (std::size_t i = 0; i < of_others.size(); ++i) others[i].cells.push_back(of_others[i]);
   }
   const bool compared = std::ranges::any_of(rows, [](const CoverageRow& row) {
-    return row.tails.cells + row.others.cells + row.one.cells + row.fitted.cells > 0;
+    return row.tails.cells + row.one.cells + row.fitted.cells > 0;
   });
   return format_columns(stated) + (compared ? "\n" + format_columns(others) : "");
 }

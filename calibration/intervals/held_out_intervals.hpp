@@ -11,18 +11,19 @@
 
 namespace cclgym {
 
-/// A table with one interval for each parameter set, fabric and reach (one node or several) that
-/// has enough held-out cells, and one for all other sets, from all of them. `cells` other than
-/// held-out ones are ignored.
+/// The kind of the cell's call.
+[[nodiscard]] CallKind kind_of(const MeasuredCell& cell);
+
+/// A table with one interval for each parameter set, fabric, reach (one node or several) and kind of
+/// calls that has enough held-out cells. `cells` other than held-out ones are ignored.
 [[nodiscard]] TimeIntervals intervals_from(std::span<const Compared> cells, double coverage,
                                            const std::string& source);
 
 /// True if the rows of the cell may be among those that the interval of its class was made from.
 [[nodiscard]] bool made_from(const TimeIntervals& table, const Compared& compared);
 
-/// States the interval of each held-out cell that has none yet, from the other held-out cells. No
-/// cell with the same system and number of ranks takes part: the interval comes from other numbers
-/// of ranks of the class, or if these are too few, from all sets and systems (grouped_interval).
+/// States the interval of each held-out cell that has none yet, from the other held-out cells of its
+/// class. No cell with the same number of ranks takes part.
 void state_intervals(std::span<Compared> cells, double coverage);
 
 /// Intervals on held-out cells of one class: how often they are right, and how wide they are.
@@ -34,12 +35,11 @@ struct Coverage {
 };
 
 struct CoverageRow {
-  std::string group;  ///< "Polaris, a100-slingshot, several nodes"
+  std::string group;  ///< "Polaris, a100-slingshot, several nodes, allgather"
   int without = 0;    ///< held-out cells without an interval
   int rows = 0;       ///< measured rows of the cells with an interval
   Coverage stated{};  ///< the intervals of the cells
   Coverage tails{};   ///< equal_tails_interval instead, from other numbers of ranks of the class
-  Coverage others{};  ///< grouped_interval of the other systems: that of a system without rows
   Coverage one{};     ///< null model: one interval for everything, from all cells of another system
                       ///< or number of ranks
   Coverage fitted{};  ///< null model: from the fitted cells of the class

@@ -49,13 +49,16 @@ OptionSpec log_option(std::string name, std::string description) {
 
 const std::vector<OptionSpec>& row_options() {
   static const std::vector<OptionSpec> specs{
-      {.name = "set", .description = "name of a parameter set; not given: any other set"},
-      {.name = "values", .description = "digest of the set's values"},
-      {.name = "fabric", .description = "name of a fabric"},
+      {.name = "set", .description = "name of a parameter set", .required = true},
+      {.name = "values", .description = "digest of the set's values", .required = true},
+      {.name = "fabric", .description = "name of a fabric", .required = true},
       {.name = "nodes",
        .kind = OptionKind::Choice,
        .description = "nodes of the calls",
+       .required = true,
        .choices = {"one", "several"}},
+      {.name = "collective", .description = "collective of the calls", .required = true},
+      {.name = "algorithm", .description = "algorithm that was named; not given: NCCL's choice"},
       log_option("low", "lower bound of ln(measured / simulated)"),
       log_option("high", "upper bound of ln(measured / simulated)"),
       {.name = "cells",
@@ -83,16 +86,9 @@ IntervalRow read_interval_row(const YamlValue& item) {
   check_keys(item, row_options(), "interval");
   IntervalRow row{.set = text_of(item, "set"),
                   .values = text_of(item, "values"),
-                  .fabric = text_of(item, "fabric")};
-  const YamlValue* nodes = item.find("nodes");
-  const bool complete = !row.values.empty() && !row.fabric.empty() && nodes != nullptr;
-  const bool empty = row.values.empty() && row.fabric.empty() && nodes == nullptr;
-  if (row.set.empty() ? !empty : !complete) {
-    throw UserError(item.location(),
-                    "expected the keys set, values, fabric and nodes together, or none of them "
-                    "for the interval of all other sets");
-  }
-  if (nodes != nullptr) row.one_node = read_choice(*nodes, row_option("nodes")) == 0;
+                  .fabric = text_of(item, "fabric"),
+                  .one_node = read_choice(*item.find("nodes"), row_option("nodes")) == 0,
+                  .kind = {text_of(item, "collective"), text_of(item, "algorithm")}};
   row.interval = {read_real(*item.find("low"), row_option("low")),
                   read_real(*item.find("high"), row_option("high"))};
   if (row.interval.low > row.interval.high) {
@@ -112,12 +108,9 @@ std::string systems_text(const IntervalRow& row) {
   return fmt::format("{}", fmt::join(systems, ", "));
 }
 
-std::string collectives_text(const IntervalRow& row) {
-  std::set<std::string> collectives;
-  for (const FittedRows& rows : row.rows) {
-    collectives.insert(rows.collectives.begin(), rows.collectives.end());
-  }
-  return fmt::format("{}", fmt::join(collectives, ", "));
+// "allreduce", "allreduce by tree".
+std::string kind_text(const CallKind& kind) {
+  return kind.collective + (kind.algorithm.empty() ? "" : " by " + kind.algorithm);
 }
 
 std::string nodes_text(bool one_node) { return one_node ? "one node" : "several nodes"; }
@@ -165,11 +158,12 @@ std::string to_yaml(const TimeIntervals& table) {
       "coverage: {}\nsource: {}\nintervals:{}\n",
       table.coverage, yaml_scalar(table.source), table.rows.empty() ? " []" : "");
   for (const IntervalRow& row : table.rows) {
-    std::string item;
-    if (!row.set.empty()) {
-      item = fmt::format("set: {}\nvalues: {}\nfabric: {}\nnodes: {}\n", yaml_scalar(row.set),
-                         yaml_scalar(row.values), yaml_scalar(row.fabric),
-                         row.one_node ? "one" : "several");
+    std::string item = fmt::format(
+        "set: {}\nvalues: {}\nfabric: {}\nnodes: {}\ncollective: {}\n", yaml_scalar(row.set),
+        yaml_scalar(row.values), yaml_scalar(row.fabric), row.one_node ? "one" : "several",
+        yaml_scalar(row.kind.collective));
+    if (!row.kind.algorithm.empty()) {
+      item += fmt::format("algorithm: {}\n", yaml_scalar(row.kind.algorithm));
     }
     item += fmt::format("low: {:.4f}\nhigh: {:.4f}\ncells: {}\n", row.interval.low,
                         row.interval.high, row.cells);
@@ -192,62 +186,35 @@ const TimeIntervals& shipped_time_intervals() {
 }
 
 FoundInterval find_interval(const TimeIntervals& table, const ParameterSet& set,
-                            const Fabric& fabric) {
+                            const Fabric& fabric, const CallKind& kind) {
   const CostModel& model = set.model;
-  if (model.hockney) return none("model hockney has no measured rows");
   if (!model.misfit.empty()) return none(fmt::format("set {} is {}", model.name, model.misfit));
   const bool one_node = fabric.servers() == 1;
   const std::string digest = values_digest(model);
-  const IntervalRow* others = nullptr;
   for (const IntervalRow& row : table.rows) {
-    if (row.set.empty()) others = &row;
     if (row.set != model.name) continue;
     if (row.values != digest) {
       return none(fmt::format(
           "the values of set {} are not those of the table of intervals; make the table again",
           model.name));
     }
-    if (row.fabric != fabric.name() || row.one_node != one_node) continue;
+    if (row.fabric != fabric.name() || row.one_node != one_node || row.kind != kind) continue;
     return {.interval = row.interval,
             .cells = row.cells,
-            .own = true,
             .basis = fmt::format("{} held-out cells of {}, {}: {}", row.cells, systems_text(row),
-                                 nodes_text(one_node), collectives_text(row))};
+                                 nodes_text(one_node), kind_text(kind))};
   }
-  if (!set.library.empty()) {
-    return none(fmt::format("set {} describes {}; the rows behind intervals are of NCCL and RCCL",
-                            model.name, set.library));
-  }
-  if (!set.unmeasured.empty()) {
-    return none(fmt::format("set {} has no measured times: {}", model.name, set.unmeasured));
-  }
-  if (!set.fitted_to) {
-    return none(fmt::format("set {} does not state the rows it was fitted to", model.name));
-  }
-  if (set.fitted_to->empty()) {
-    return none(fmt::format("set {} was fitted to no measured rows", model.name));
-  }
-  if (others == nullptr) {
-    return none(fmt::format("no held-out cells of set {} on {} of fabric {}", model.name,
-                            nodes_text(one_node), fabric.name()));
-  }
-  return {.interval = others->interval,
-          .cells = others->cells,
-          .basis = fmt::format("no held-out cells of set {} on {} of fabric {}; {} of other sets: "
-                               "{}",
-                               model.name, nodes_text(one_node), fabric.name(), others->cells,
-                               systems_text(*others))};
+  return none(fmt::format("no held-out cells of {} under set {} on {} of fabric {}",
+                          kind_text(kind), model.name, nodes_text(one_node), fabric.name()));
 }
 
 std::string interval_text(const TimeIntervals& table, const ParameterSet& set,
-                          const Fabric& fabric) {
-  const FoundInterval found = find_interval(table, set, fabric);
+                          const Fabric& fabric, const std::string& collective) {
+  const FoundInterval found = find_interval(table, set, fabric, {.collective = collective});
   if (!found.interval) return "";
-  return fmt::format(
-      "{} of NCCL's measured times are expected at {:.2f} to {:.2f} x the simulated ({} "
-      "held-out cells of {})",
-      percent_text(table.coverage), std::exp(found.interval->low), std::exp(found.interval->high),
-      found.cells, found.own ? set.model.name : "other sets");
+  return fmt::format("{} of NCCL's measured times are expected at {:.2f} to {:.2f} x the simulated ({})",
+                     percent_text(table.coverage), std::exp(found.interval->low),
+                     std::exp(found.interval->high), found.basis);
 }
 
 }  // namespace cclgym

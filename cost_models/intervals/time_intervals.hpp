@@ -3,6 +3,7 @@
 // seen (docs/intervals.md).
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,12 +23,22 @@ struct LogInterval {
   double high = 0;
 };
 
-/// The interval of one class of calls: one parameter set on one fabric, on one node or on several.
+/// What calls have in common with the rows that vouch for their times.
+struct CallKind {
+  std::string collective{};  ///< "allreduce"
+  std::string algorithm{};   ///< program that was named; empty: NCCL's own choice
+
+  friend auto operator<=>(const CallKind&, const CallKind&) = default;
+};
+
+/// The interval of one class of calls: one kind, under one parameter set on one fabric, on one node
+/// or on several.
 struct IntervalRow {
-  std::string set{};      ///< name of the parameter set; empty: sets without a row of their own
-  std::string values{};   ///< digest of the set's values (values_digest); empty if `set` is
-  std::string fabric{};   ///< name of the fabric; empty if `set` is
-  bool one_node = false;  ///< no meaning if `set` is empty
+  std::string set{};     ///< name of the parameter set
+  std::string values{};  ///< digest of the set's values (values_digest)
+  std::string fabric{};  ///< name of the fabric
+  bool one_node = false;
+  CallKind kind{};
   LogInterval interval{};
   int cells = 0;                   ///< number of measured cells behind the interval
   std::vector<FittedRows> rows{};  ///< the rows of these cells
@@ -56,22 +67,18 @@ struct TimeIntervals {
 struct FoundInterval {
   std::optional<LogInterval> interval{};
   int cells = 0;     ///< IntervalRow::cells
-  bool own = false;  ///< the interval comes from cells of this set on this fabric
   /// "102 held-out cells of Alps-GH200, several nodes: allreduce", or the reason.
   std::string basis{};
 };
 
-/// The interval of a call under this set on this fabric. A set that was fitted to measured rows and
-/// has no row of its own for the class gets the row of other sets, if the table has one. There is
-/// no interval for sets that were fitted to no measured row, that no measured times can test
-/// (ParameterSet::unmeasured), that describe another library than NCCL and RCCL, or whose values
-/// have changed since.
+/// The interval of a call of this kind under this set on this fabric: that of the table's row for
+/// exactly this class. There is none for other classes, or if the set's values have changed since.
 [[nodiscard]] FoundInterval find_interval(const TimeIntervals& table, const ParameterSet& set,
-                                          const Fabric& fabric);
+                                          const Fabric& fabric, const CallKind& kind);
 
-/// The same as text for many calls: "90 % of NCCL's measured times are expected at 0.42 to 2.36 x
-/// the simulated (106 held-out cells of SET)"; empty if there is none.
+/// The same as text for many calls by NCCL's own choice: "90 % of NCCL's measured times are expected
+/// at 0.42 to 2.36 x the simulated (106 held-out cells of Polaris, …)"; empty if there is none.
 [[nodiscard]] std::string interval_text(const TimeIntervals& table, const ParameterSet& set,
-                                        const Fabric& fabric);
+                                        const Fabric& fabric, const std::string& collective);
 
 }  // namespace cclgym

@@ -107,8 +107,18 @@ const report = {data: cclgymPage.data};
   const varies = name => report.distinct(report.rows.map(row => row[name])).length > 1;
   report.instancesVary = varies('instances');
   report.threadsVary = varies('threads');
-  report.tilesVary = varies('tile_bytes');
-  report.slotsVary = varies('slots');
+  // A protocol's own tiles say nothing, nor do those of a tuner's choice.
+  const variesInProtocol = name => {
+    const first = new Map();
+    return report.rows.some(row => {
+      if (report.isChosen(row)) return false;
+      const key = row.fabric + ' ' + row.protocol;
+      if (!first.has(key)) first.set(key, row[name]);
+      return first.get(key) !== row[name];
+    });
+  };
+  report.tilesVary = variesInProtocol('tile_bytes');
+  report.slotsVary = variesInProtocol('slots');
   report.tileName = bytes => bytes === 0 ? 'whole' : report.format.exactBytes(bytes);
   report.slotsName = slots => slots === 0 ? 'any' : String(slots);
 
@@ -130,8 +140,8 @@ const report = {data: cclgymPage.data};
   // The usable rows of a block, found once for all blocks.
   let byBlock = null;
   const rowsOf = block => {
-    const key = ({fabric, collective, servers, ranks}) =>
-        JSON.stringify([fabric, collective, servers, ranks]);
+    const key = ({fabric, collective, nodes, ranks}) =>
+        JSON.stringify([fabric, collective, nodes, ranks]);
     if (!byBlock) {
       byBlock = new Map();
       for (const row of report.rows) {

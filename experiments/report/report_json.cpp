@@ -26,8 +26,10 @@ Json config_json(const ConfigTime& config) {
           {"protocol", config.protocol},     {"channels", config.channels},
           {"instances", config.instances},   {"threads", config.threads},
           {"tile_bytes", config.tile_bytes}, {"slots", config.slots},
+          {"legal_in", config.legal_in},
           {"time_us", config.time_us},       {"algbw_GBps", config.algbw_GBps},
-          {"busbw_GBps", config.busbw_GBps}, {"speedup", optional_value(config.speedup)}};
+          {"busbw_GBps", config.busbw_GBps}, {"speedup", optional_value(config.speedup)},
+          {"baseline_us", optional_value(config.baseline_us)}};
 }
 
 Json error_json(const MeasuredError& error) {
@@ -70,11 +72,12 @@ Json block_json(const BlockSummary& block) {
   const std::optional<CollectiveKind> kind = parse_collective(block.collective);
   return {{"fabric", block.fabric},
           {"collective", block.collective},
-          {"servers", block.servers},
+          {"nodes", block.servers},
           {"ranks", block.ranks},
           {"cost_model", block.cost_model},
           {"relays", block.relays},
           {"interval", block.interval},
+          {"illegal", block.illegal},
           {"bus_factor", kind ? bus_bandwidth_factor(*kind, block.ranks) : 1.0},
           {"sizes", std::move(sizes)},
           {"measured", std::move(measured)},
@@ -216,6 +219,7 @@ std::string report_json(const Experiment& experiment, const ReportInput& input) 
   data["seeds"] = summary.seeds;
   data["cells"] = experiment.cells.size();
   data["baseline"] = baseline_text(experiment);
+  if (experiment.baseline) data["baseline_heading"] = baseline_heading(experiment);
   data["baseline_algorithm"] = optional_value(experiment.baseline ? experiment.baseline->algorithm
                                                                   : std::optional<std::string>());
   data["machines"] = machines_json(experiment);

@@ -7,8 +7,8 @@
 
   const ranks = report.distinct(data.blocks.map(block => block.fabric)).map(fabric => {
     const block = data.blocks.find(candidate => candidate.fabric === fabric);
-    const servers = block.servers > 1 ? `, ${format.count(block.servers, 'node')}` : '';
-    return `${fabric} (${format.count(block.ranks, 'rank')}${servers})`;
+    const nodes = block.nodes > 1 ? `, ${format.count(block.nodes, 'node')}` : '';
+    return `${fabric} (${format.count(block.ranks, 'rank')}${nodes})`;
   });
   const facts = [
     ['Fabrics', ranks.join(', ') || format.missing],
@@ -74,10 +74,10 @@
   data.blocks.forEach((block, i) => {
     page.append(section(report.blockTitle(block), () => [
       element('p', {class: 'muted'}, `${format.count(block.ranks, 'rank')} on ` +
-          `${format.count(block.servers, 'node')}, cost model ${block.cost_model}. Each line ` +
+          `${format.count(block.nodes, 'node')}, cost model ${block.cost_model}. Each line ` +
           `is an algorithm and protocol with its best configuration at each size` +
           (report.rows.some(report.isChosen) ? ', or a tuner' : '') +
-          `; point at it for the values.` + [block.relays, block.interval].filter(note => note).map(note => ` ${note}.`).join('')),
+          `; point at it for the values.` + [block.relays, block.interval, block.illegal].filter(note => note).map(note => ` ${note}.`).join('')),
       ...report.plotsOf(block),
       element('h3', {}, 'Best configuration by size'),
       element('p', {class: 'muted'}, 'Time of each algorithm and protocol (with its best ' +

@@ -60,6 +60,8 @@
         ...[
           line('best: channels', config => String(config.channels)),
           report.instancesVary ? line('best: instances', config => String(config.instances)) : null,
+          report.rows.some(row => row.legal_in !== '-') ?
+              line('best: legal in', config => config.legal_in) : null,
           report.threadsVary ? line('best: threads', config => String(config.threads)) : null,
           report.tilesVary ? line('best: tiles', config => report.tileName(config.tile_bytes)) :
                              null,
@@ -70,6 +72,9 @@
             report.isNumber(config.busbw_GBps) ? format.digits(config.busbw_GBps, 3) :
                                                  format.missing));
     if (block.sizes.some(size => report.isNumber(size.best.speedup))) {
+      best.append(line(`${report.data.baseline_heading}: time, µs`, config =>
+          report.isNumber(config.baseline_us) ? format.digits(config.baseline_us, 4) :
+                                                format.missing));
       best.append(line('best: speedup', config => format.ratio(config.speedup)));
     }
     return element('div', {class: 'scroll'},
@@ -108,11 +113,11 @@
 
   // Columns of the table of all results: key, heading, and format of a value.
   const shown = [
-    ['fabric', 'fabric'], ['servers', 'servers'], ['ranks', 'ranks'],
+    ['fabric', 'fabric'], ['nodes', 'nodes'], ['ranks', 'ranks'],
     ['collective', 'collective'], ['algorithm', 'algorithm'], ['program', 'program'],
     ['protocol', 'protocol'], ['channels', 'channels'], ['instances', 'instances'],
     ['threads', 'threads'], ['tile_bytes', 'tiles', report.tileName],
-    ['slots', 'slots', report.slotsName], ['size_bytes', 'size', format.exactBytes],
+    ['slots', 'slots', report.slotsName], ['legal_in', 'legal in'], ['size_bytes', 'size', format.exactBytes],
     ['seed', 'seed'], ['repetitions', 'repetitions'],
     ['time_us', 'time, µs', value => format.fixed(value, 3)],
     ['time_min_us', 'least, µs', value => format.fixed(value, 3)],

@@ -97,6 +97,7 @@ ResultRow CellRunner::run(std::size_t index) {
         .threads = cell.config.threads,
         .tile_bytes = cell.config.tile_bytes,
         .slots = cell.config.slots,
+        .legal_in = legal_in(experiment_, cell),
         .size_bytes = cell.call.bytes,
         .seed = cell.seed,
         .repetitions = repetitions,

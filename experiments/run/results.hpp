@@ -25,6 +25,7 @@ struct ResultRow {
   int threads = 512;
   std::uint64_t tile_bytes = 0;  ///< 0: chunks move as one piece
   int slots = 0;                 ///< 0: unlimited
+  std::string legal_in = "-";    ///< "NCCL 2.30.7" (legal_in)
   std::uint64_t size_bytes = 0;
   std::uint64_t seed = 0;
   std::uint64_t repetitions = 1;

@@ -8,11 +8,11 @@
 
 namespace cclgym {
 
-inline constexpr std::array<CsvColumn<ResultRow>, 28> kResultColumns{{
+inline constexpr std::array<CsvColumn<ResultRow>, 29> kResultColumns{{
     {"experiment_hash", &ResultRow::experiment_hash},
     {"cell_key", &ResultRow::cell_key},
     {"fabric", &ResultRow::fabric},
-    {"servers", &ResultRow::servers},
+    {"nodes", &ResultRow::servers},
     {"ranks", &ResultRow::ranks},
     {"collective", &ResultRow::collective},
     {"algorithm", &ResultRow::algorithm},
@@ -23,6 +23,7 @@ inline constexpr std::array<CsvColumn<ResultRow>, 28> kResultColumns{{
     {"threads", &ResultRow::threads},
     {"tile_bytes", &ResultRow::tile_bytes},
     {"slots", &ResultRow::slots},
+    {"legal_in", &ResultRow::legal_in},
     {"size_bytes", &ResultRow::size_bytes},
     {"seed", &ResultRow::seed},
     {"repetitions", &ResultRow::repetitions},

@@ -62,12 +62,12 @@ std::string sweep_yaml(const SynthesisSweep& sweep) {
   }
   std::string yaml = fmt::format(
       "# Written by cclgym synthesize: chooses the best synthesised program for each size.\n"
-      "name: {}\nfabrics: {}\ncollectives: {}\nalgorithms:\n{}sizes: {}\ncost_model: {}\n",
+      "name: {}\nfabrics: {}\ncollectives: {}\nalgorithms:\n{}sizes: {}\ncost_model: {}\nlegal: any\n",
       yaml_scalar(sweep.name), fabric_yaml(sweep.fabric), to_string(sweep.collective), algorithms,
       sweep.sizes, yaml_scalar(sweep.cost_model));
   if (is_rooted(sweep.collective)) yaml += fmt::format("root: {}\n", sweep.root);
-  yaml += sweep.hockney ? "tile: [0B, 64KiB, 128KiB, 256KiB, 1MiB, 4MiB]\n"
-                        : "protocols: [LL, LL128, Simple]\ntile: protocol\nslots: protocol\n";
+  yaml += sweep.hockney ? "tile: [none, 64KiB, 128KiB, 256KiB, 1MiB, 4MiB]\n"
+                        : "protocols: [LL, LL128, Simple]\n";
   if (!sweep.baseline.empty()) {
     yaml += fmt::format("baseline: {{algorithm: {}}}\n", yaml_scalar(sweep.baseline));
   }

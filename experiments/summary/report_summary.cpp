@@ -63,27 +63,36 @@ ConfigTime over_seeds(std::span<const ResultRow> rows,
                     .threads = first.threads,
                     .tile_bytes = first.tile_bytes,
                     .slots = first.slots,
+                    .legal_in = first.legal_in,
                     .speedup = std::nullopt};
   std::vector<double> time_us;
   std::vector<double> algbw;
   std::vector<double> busbw;
   std::vector<double> speedup;
+  std::vector<double> baseline_us;
   for (const std::size_t i : of_config) {
     time_us.push_back(rows[i].time_us);
     algbw.push_back(rows[i].algbw_GBps);
     busbw.push_back(rows[i].busbw_GBps);
-    if (speedups[i]) speedup.push_back(*speedups[i]);
+    if (!speedups[i]) continue;
+    speedup.push_back(*speedups[i]);
+    baseline_us.push_back(*speedups[i] * rows[i].time_us);
   }
   result.time_us = median(time_us);
   result.algbw_GBps = median(algbw);
   result.busbw_GBps = median(busbw);
-  if (!speedup.empty()) result.speedup = median(speedup);
+  if (!speedup.empty()) {
+    result.speedup = median(speedup);
+    result.baseline_us = median(baseline_us);
+  }
   return result;
 }
 
-SizeSummary summarize_size(std::span<const ResultRow> rows,
+// `faster` takes the names of configurations that are faster than the best without competing.
+SizeSummary summarize_size(std::span<const ResultRow> rows, const std::vector<bool>& compete,
                            const std::vector<std::optional<double>>& speedups,
-                           const std::vector<std::size_t>& of_size) {
+                           const std::vector<std::size_t>& of_size,
+                           std::set<std::string>& faster) {
   const auto key = [](const ResultRow& row) {
     return std::tuple<std::string_view, std::string_view, std::string_view, int, int, int,
                       std::uint64_t, int>(row.algorithm, row.program, row.protocol, row.channels,
@@ -98,15 +107,21 @@ SizeSummary summarize_size(std::span<const ResultRow> rows,
   }
   SizeSummary summary;
   summary.bytes = rows[of_size.front()].size_bytes;
-  bool first = true;
+  std::optional<ConfigTime> best;
+  std::optional<ConfigTime> other;  // the best of those that do not compete
+  const bool any = std::ranges::none_of(of_size, [&](std::size_t i) { return compete[i]; });
   for (const std::vector<std::size_t>& config : configs) {
     const ConfigTime time = over_seeds(rows, speedups, config);
-    if (first || time.time_us < summary.best.time_us) summary.best = time;
-    first = false;
+    std::optional<ConfigTime>& least = any || compete[config.front()] ? best : other;
+    if (!least || time.time_us < least->time_us) least = time;
     if (is_ring(time.algorithm) &&
         (!summary.best_ring || time.time_us < summary.best_ring->time_us)) {
       summary.best_ring = time;
     }
+  }
+  summary.best = *best;
+  if (other && other->time_us < best->time_us) {
+    faster.insert(other->algorithm + " " + other->protocol);
   }
   return summary;
 }
@@ -178,12 +193,20 @@ bool same_series(const Cell& a, const Cell& b) {
 }
 
 // Marks the columns whose values differ between rows, which must then be shown per row.
-void note_variation(ResultSummary& summary, const ResultRow& row, const ResultRow& first) {
-  summary.chosen |= row.chosen();
-  summary.instances_vary |= row.instances != first.instances;
-  summary.threads_vary |= row.threads != first.threads;
-  summary.tiles_vary |= row.tile_bytes != first.tile_bytes;
-  summary.slots_vary |= row.slots != first.slots;
+void note_variation(ResultSummary& summary, std::span<const ResultRow> rows) {
+  using Key = std::pair<std::string_view, std::string_view>;  // fabric and protocol
+  std::map<Key, const ResultRow*> first_of;
+  for (const ResultRow& row : rows) {
+    summary.chosen |= row.chosen();
+    summary.judged |= row.legal_in != "-";
+    summary.instances_vary |= row.instances != rows.front().instances;
+    summary.threads_vary |= row.threads != rows.front().threads;
+    // A protocol's own tiles say nothing, nor do those of a tuner's choice.
+    if (row.chosen()) continue;
+    const ResultRow& first = *first_of.try_emplace({row.fabric, row.protocol}, &row).first->second;
+    summary.tiles_vary |= row.tile_bytes != first.tile_bytes;
+    summary.slots_vary |= row.slots != first.slots;
+  }
 }
 
 // Adds what is true of the experiment's fabric with the block's label.
@@ -191,7 +214,8 @@ void add_fabric(const Experiment& experiment, BlockSummary& block) {
   for (const ExperimentFabric& fabric : experiment.fabrics) {
     if (fabric.label != block.fabric) continue;
     block.relays = relay_text(*fabric.fabric);
-    block.interval = fabric.interval;
+    const auto found = fabric.intervals.find(block.collective);
+    if (found != fabric.intervals.end()) block.interval = found->second;
     return;
   }
 }
@@ -222,6 +246,14 @@ std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row) 
   return cell;
 }
 
+std::string baseline_heading(const Experiment& experiment) {
+  const CellSelector& baseline = *experiment.baseline;
+  const bool alone = baseline.algorithm && !baseline.protocol && !baseline.channels &&
+                     !baseline.instances && !baseline.threads && !baseline.tile_bytes &&
+                     !baseline.slots;
+  return alone ? *baseline.algorithm : "baseline";
+}
+
 std::string baseline_text(const Experiment& experiment) {
   if (!experiment.baseline) return "";
   const CellSelector& baseline = *experiment.baseline;
@@ -239,15 +271,11 @@ std::string baseline_text(const Experiment& experiment) {
   if (baseline.threads) parts.push_back(fmt::format("{} threads", *baseline.threads));
   if (baseline.tile_bytes) {
     const TileBytes& bytes = *baseline.tile_bytes;
-    parts.push_back(!bytes        ? "the protocol's tiles"
-                    : *bytes == 0 ? "whole chunks"
-                                  : "tiles of " + format_bytes(*bytes));
+    parts.push_back(!bytes || *bytes > 0 ? "tiles of " + tile_text(bytes) : "whole chunks");
   }
   if (baseline.slots) {
     const Slots& slots = *baseline.slots;
-    parts.push_back(!slots        ? "the protocol's slots"
-                    : *slots == 0 ? "unlimited slots"
-                                  : fmt::format("{} slots", *slots));
+    parts.push_back("slots " + slots_text(slots));
   }
   const Cell* first = nullptr;
   bool several = false;
@@ -293,19 +321,36 @@ std::string relay_text(const Fabric& fabric) {
   return text;
 }
 
+std::vector<bool> competing(const Experiment& experiment, std::span<const ResultRow> rows) {
+  using Key = std::tuple<std::string_view, std::string_view, int>;
+  const auto key = [](const ResultRow& row) {
+    return Key{row.fabric, row.collective, row.ranks};
+  };
+  std::set<Key> judged;
+  for (const ResultRow& row : rows) {
+    if (row.legal_in != "-") judged.insert(key(row));
+  }
+  std::vector<bool> compete;
+  for (const ResultRow& row : rows) {
+    compete.push_back(experiment.any_legal || row.legal_in != "-" || !judged.contains(key(row)));
+  }
+  return compete;
+}
+
 ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow> rows,
                         std::span<const MeasuredRow> measured) {
   ResultSummary summary;
   summary.speedups = speedups_of(experiment, rows);
+  note_variation(summary, rows);
+  const std::vector<bool> compete = competing(experiment, rows);
   using Key = std::tuple<std::string_view, std::string_view, int, int>;
   std::map<Key, std::size_t> index;
   std::vector<std::map<std::uint64_t, std::vector<std::size_t>>> by_size;  // per block
   std::set<std::uint64_t> seeds;
-  std::vector<bool> of_nccl;  // per block: some row is of NCCL's or RCCL's algorithms
+  std::vector<bool> of_nccl;  // per block: NCCL or RCCL chose for some row
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ResultRow& row = rows[i];
     seeds.insert(row.seed);
-    note_variation(summary, row, rows[0]);
     if (!usable(row.time_us)) continue;
     const auto [entry, fresh] = index.try_emplace(
         Key{row.fabric, row.collective, row.servers, row.ranks}, summary.blocks.size());
@@ -321,7 +366,7 @@ ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow>
       by_size.emplace_back();
       of_nccl.push_back(false);
     }
-    if (is_of_nccl(row.program, row.algorithm)) of_nccl[entry->second] = true;
+    if (row.chosen() && is_of_nccl(row.program, row.algorithm)) of_nccl[entry->second] = true;
     by_size[entry->second][row.size_bytes].push_back(i);
   }
   summary.seeds = seeds.size();
@@ -329,8 +374,13 @@ ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow>
   for (std::size_t b = 0; b < summary.blocks.size(); ++b) {
     BlockSummary& block = summary.blocks[b];
     if (!of_nccl[b]) block.interval.clear();
+    std::set<std::string> faster;
     for (const auto& [bytes, of_size] : by_size[b]) {
-      block.sizes.push_back(summarize_size(rows, summary.speedups, of_size));
+      block.sizes.push_back(summarize_size(rows, compete, summary.speedups, of_size, faster));
+    }
+    if (!faster.empty()) {
+      block.illegal = fmt::format("faster at some sizes, but not NCCL's own (legal: any): {}",
+                                  fmt::join(faster, ", "));
     }
     taken += add_measured(block, measured);
     if (experiment.measured_speedup) add_measured_speedups(block, experiment, rows, measured);

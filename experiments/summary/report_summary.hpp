@@ -28,16 +28,18 @@ struct ConfigTime {
   int threads = 512;
   std::uint64_t tile_bytes = 0;
   int slots = 0;
+  std::string legal_in;  ///< ResultRow::legal_in
   double time_us = 0;
   double algbw_GBps = 0;
   double busbw_GBps = 0;
   std::optional<double> speedup;  ///< baseline time / time; nullopt without a baseline at this size
+  std::optional<double> baseline_us{};  ///< the baseline's time; nullopt like the speedup
 };
 
 /// One size of a block. Rows whose time is not a positive number are ignored.
 struct SizeSummary {
   std::uint64_t bytes = 0;
-  ConfigTime best;                      ///< shortest time; a tie goes to the first in row order
+  ConfigTime best;  ///< shortest time of a row that competes; a tie goes to the first in row order
   std::optional<ConfigTime> best_ring;  ///< best of the algorithms "ring" and "ring-…"
   std::vector<std::optional<double>> measured_us;  ///< in the order of BlockSummary::measured
 };
@@ -65,7 +67,8 @@ struct BlockSummary {
   int ranks = 1;
   std::string cost_model;
   std::string relays;              ///< relay_text of the fabric
-  std::string interval;            ///< ExperimentFabric::interval; empty if no row is NCCL's
+  std::string illegal;             ///< faster than the best, but not legal in NCCL; may be empty
+  std::string interval;            ///< of ExperimentFabric::intervals; empty if NCCL chose no row
   std::vector<SizeSummary> sizes;  ///< ascending
   std::vector<MeasuredSeries> measured;
   std::vector<MeasuredError> ring_errors;  ///< errors of the best ring, by `measured`
@@ -78,6 +81,7 @@ struct ResultSummary {
   std::vector<std::optional<double>> speedups;  ///< speedup of each row, in row order
   std::size_t seeds = 0;                        ///< number of different seeds
   bool chosen = false;                          ///< true if a tuner chose any row's configuration
+  bool judged = false;                          ///< true if any row is legal in NCCL
   bool instances_vary = false;
   bool threads_vary = false;
   bool tiles_vary = false;
@@ -89,8 +93,16 @@ struct ResultSummary {
 /// such cell.
 [[nodiscard]] std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row);
 
+/// Whether each row competes for the best at its size: if it is legal in NCCL, or with legal: any, or
+/// if no row of its fabric and collective is legal.
+[[nodiscard]] std::vector<bool> competing(const Experiment& experiment,
+                                          std::span<const ResultRow> rows);
+
 [[nodiscard]] ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow> rows,
                                       std::span<const MeasuredRow> measured);
+
+/// Heading of the baseline's times: its algorithm if nothing else selects it, or "baseline".
+[[nodiscard]] std::string baseline_heading(const Experiment& experiment);
 
 /// The baseline of the speedups in words: "ring, Simple, 1 channel", or "the fastest of ring,
 /// Simple" if several configurations of the experiment match; empty without a baseline.

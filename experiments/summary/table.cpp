@@ -38,7 +38,8 @@ Column size_column(const BlockSummary& block) {
                      [](const SizeSummary& size) { return format_bytes(size.bytes); });
 }
 
-std::vector<Column> best_columns(const BlockSummary& block, const ResultSummary& summary) {
+std::vector<Column> best_columns(const Experiment& experiment, const BlockSummary& block,
+                                 const ResultSummary& summary) {
   std::vector<Column> columns;
   columns.push_back(size_column(block));
   columns.push_back(text_column(block, "algorithm", true,
@@ -71,6 +72,15 @@ std::vector<Column> best_columns(const BlockSummary& block, const ResultSummary&
     columns.push_back(text_column(block, "slots", false, [](const SizeSummary& size) {
       return size.best.slots == 0 ? "-" : std::to_string(size.best.slots);
     }));
+  }
+  if (summary.judged) {
+    columns.push_back(text_column(block, "legal in", true,
+                                  [](const SizeSummary& size) { return size.best.legal_in; }));
+  }
+  const auto baselines =
+      values_of(block, [](const SizeSummary& size) { return size.best.baseline_us; });
+  if (std::ranges::any_of(baselines, [](const auto& time) { return time.has_value(); })) {
+    columns.push_back(number_column(baseline_heading(experiment), "us", baselines, 2, 4));
   }
   columns.push_back(number_column(
       "time", "us", values_of(block, [](const SizeSummary& size) { return size.best.time_us; }), 2,
@@ -123,14 +133,15 @@ std::vector<Column> measured_columns(const BlockSummary& block) {
   return columns;
 }
 
-std::string block_text(const BlockSummary& block, const ResultSummary& summary) {
+std::string block_text(const Experiment& experiment, const BlockSummary& block,
+                       const ResultSummary& summary) {
   std::string text = fmt::format("\n{}, {}: {} rank{} on {} node{}, cost model {}\n", block.fabric,
                                  block.collective, block.ranks, block.ranks == 1 ? "" : "s",
                                  block.servers, block.servers == 1 ? "" : "s", block.cost_model);
-  for (const std::string& note : {block.relays, block.interval}) {
+  for (const std::string& note : {block.relays, block.interval, block.illegal}) {
     if (!note.empty()) text += "  " + note + "\n";
   }
-  std::vector<Column> columns = best_columns(block, summary);
+  std::vector<Column> columns = best_columns(experiment, block, summary);
   std::vector<Column> beside = measured_columns(block);
   if (beside.empty()) return text + format_columns(columns);
   if (total_width(columns) + total_width(beside) <= kWidest) {
@@ -233,7 +244,7 @@ std::string table_text(const Experiment& experiment, std::span<const ResultRow> 
     text += fmt::format("{} of {} cells have no result yet\n",
                         experiment.cells.size() - rows.size(), experiment.cells.size());
   }
-  for (const BlockSummary& block : summary.blocks) text += block_text(block, summary);
+  for (const BlockSummary& block : summary.blocks) text += block_text(experiment, block, summary);
   text += errors_text(summary);
   for (const BlockSummary& block : summary.blocks) {
     text += measured_speedups_text(experiment, block);

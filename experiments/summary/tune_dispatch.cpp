@@ -49,8 +49,8 @@ struct Samples {
 // Results of one collective on one fabric.
 class Sweep {
  public:
-  Sweep(std::string fabric, CollectiveKind collective)
-      : fabric_(std::move(fabric)), collective_(collective) {}
+  Sweep(const ExperimentFabric& fabric, CollectiveKind collective)
+      : fabric_(fabric.label), model_(&fabric.cost_model), collective_(collective) {}
 
   [[nodiscard]] bool is_of(const ResultRow& row) const {
     return row.fabric == fabric_ && row.collective == to_string(collective_);
@@ -74,7 +74,7 @@ class Sweep {
         if (place > 0) block.ranges.back().range.to_bytes = bytes;
         TunedRange next;
         next.range.from_bytes = place == 0 ? 0 : bytes;
-        next.range.choice = choice_of(configs_[config]);
+        next.range.choice = choice_under(*model_, configs_[config]);
         block.ranges.push_back(std::move(next));
       }
       add_size(block.ranges.back(), samples, config);
@@ -102,10 +102,6 @@ class Sweep {
       best = std::min(best, median(samples.times_us));
     }
     return best;
-  }
-
-  static ConfigChoice choice_of(const Config& config) {
-    return {.config = config, .tile_bytes = config.tile_bytes, .slots = config.slots};
   }
 
   // The configuration of each size, by dynamic programming over the sizes. The state is the cost of
@@ -159,6 +155,7 @@ class Sweep {
   }
 
   std::string fabric_;
+  const CostModel* model_;
   CollectiveKind collective_;
   std::map<Config, std::size_t, ConfigLess> numbers_;  // in the order of the rows
   std::vector<Config> configs_;
@@ -197,14 +194,15 @@ std::vector<Column> columns_of(const TunedBlock& block) {
   columns.push_back(number("ch", [](const Config& config) { return config.channels; }));
   columns.push_back(number("r", [](const Config& config) { return config.instances; }));
   columns.push_back(number("thr", [](const Config& config) { return config.threads; }));
-  columns.push_back(text_column(block, "tile", false, [](const TunedRange& range) {
-    const std::uint64_t bytes = range.range.choice.config.tile_bytes;
-    return bytes == 0 ? "-" : format_bytes(bytes);
-  }));
-  columns.push_back(text_column(block, "slots", false, [](const TunedRange& range) {
-    const int slots = range.range.choice.config.slots;
-    return slots == 0 ? "-" : std::to_string(slots);
-  }));
+  const auto stated = [&](std::string heading, auto text) {
+    Column column = text_column(block, std::move(heading), false, text);
+    const bool usual = std::ranges::all_of(
+        column.cells, [](const std::string& cell) { return cell == kOfProtocol; });
+    if (!usual) columns.push_back(std::move(column));
+  };
+  stated("tile",
+         [](const TunedRange& range) { return tile_text(range.range.choice.tile_bytes); });
+  stated("slots", [](const TunedRange& range) { return slots_text(range.range.choice.slots); });
   columns.push_back(text_column(block, "tested", false, [](const TunedRange& range) {
     return std::to_string(range.tested);
   }));
@@ -260,10 +258,11 @@ std::vector<TunedBlock> tune_dispatch(const Experiment& experiment, std::span<co
                     "calls");
   }
   const std::vector<std::optional<double>> speedups = summarize(experiment, rows, {}).speedups;
+  const std::vector<bool> compete = competing(experiment, rows);
   std::vector<Sweep> sweeps;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ResultRow& row = rows[i];
-    if (!std::isfinite(row.time_us) || row.time_us <= 0) continue;
+    if (!compete[i] || !std::isfinite(row.time_us) || row.time_us <= 0) continue;
     auto sweep = std::find_if(sweeps.begin(), sweeps.end(),
                               [&](const Sweep& candidate) { return candidate.is_of(row); });
     if (sweep == sweeps.end()) {
@@ -274,7 +273,12 @@ std::vector<TunedBlock> tune_dispatch(const Experiment& experiment, std::span<co
       if (*collective == CollectiveKind::Custom) {
         throw UserError("dispatch tables have no custom collectives, and the results have one");
       }
-      sweeps.emplace_back(row.fabric, *collective);
+      const auto fabric =
+          std::ranges::find(experiment.fabrics, row.fabric, &ExperimentFabric::label);
+      if (fabric == experiment.fabrics.end()) {
+        throw UserError("results have the unknown fabric " + quoted(row.fabric));
+      }
+      sweeps.emplace_back(*fabric, *collective);
       sweep = sweeps.end() - 1;
     }
     sweep->add(row, speedups[i]);

@@ -38,13 +38,13 @@ class AxisReader {
         [](const YamlValue& item) {
           return read_bytes_range(item.as_text(), experiment_option("tile"), item.location());
         },
-        [](std::uint64_t bytes) { return format_bytes(bytes); });
+        tile_text);
     axes.slots = read_axis_or_protocol<Slots>(
         "slots",
         [](const YamlValue& item) {
           return read_integer_range(item.as_text(), experiment_option("slots"), item.location());
         },
-        [](int slots) { return std::to_string(slots); });
+        slots_text);
     axes.sizes = read_axis<std::uint64_t>(
         "sizes",
         [&](const YamlValue& item) {
@@ -109,6 +109,8 @@ class AxisReader {
           std::vector<Value> values;
           if (item.as_text() == kOfProtocol) {
             values.emplace_back(std::nullopt);
+          } else if (item.as_text() == kNoTiles) {
+            values.emplace_back(0);
           } else {
             for (const auto value : read_values(item)) {
               values.emplace_back(static_cast<typename Value::value_type>(value));
@@ -116,7 +118,7 @@ class AxisReader {
           }
           return values;
         },
-        [&](const Value& value) { return value ? text_of(*value) : std::string(kOfProtocol); });
+        text_of);
   }
 
   Axis<int> read_int_axis(std::string_view key) {

@@ -7,6 +7,7 @@
 #include "core/hash.hpp"
 #include "core/units.hpp"
 #include "core/version.hpp"
+#include "sim/tuners/nccl_default_tuner.hpp"
 
 namespace cclgym {
 
@@ -36,12 +37,13 @@ std::string config_key(const Config& config) {
                      config.threads);
 }
 
-// The optional part of a key.
-std::string config_suffix(const Config& config) {
+// The optional part of a key: what is not as usual.
+std::string config_suffix(const CostModel& model, const Config& config) {
+  const ConfigChoice choice = choice_under(model, config);
   std::string key;
   if (config.instances > 1) key += fmt::format("/r{}", config.instances);
-  if (config.tile_bytes > 0) key += "/tile" + format_bytes(config.tile_bytes);
-  if (config.slots > 0) key += fmt::format("/slots{}", config.slots);
+  if (choice.tile_bytes) key += "/tile-" + tile_text(choice.tile_bytes);
+  if (choice.slots) key += "/slots-" + slots_text(choice.slots);
   return key;
 }
 
@@ -65,7 +67,10 @@ std::string Experiment::hash() const {
   for (const Cell& cell : cells) {
     hash.add(cell_key(*this, cell));
     // A key does not contain a tuner's choice.
-    if (!cell.tuner.empty()) hash.add(config_key(cell.config) + config_suffix(cell.config));
+    if (!cell.tuner.empty()) {
+      hash.add(config_key(cell.config) +
+               config_suffix(fabrics[cell.fabric].cost_model, cell.config));
+    }
     hash.add(static_cast<std::uint64_t>(cell.call.root));
   }
   for (const AlgorithmEntry& entry : algorithms.entries()) {
@@ -89,7 +94,22 @@ std::string cell_key(const Experiment& experiment, const Cell& cell) {
                      to_string(cell.call.collective),
                      chosen ? key_label(cell.tuner) : config_key(cell.config),
                      format_bytes(cell.call.bytes), cell.seed,
-                     chosen ? std::string() : config_suffix(cell.config));
+                     chosen ? std::string()
+                            : config_suffix(experiment.fabrics[cell.fabric].cost_model,
+                                            cell.config));
+}
+
+std::string legal_in(const Experiment& experiment, const Cell& cell) {
+  const ExperimentFabric& fabric = experiment.fabrics[cell.fabric];
+  if (!fabric.offer) return "-";
+  const Config& config = cell.config;
+  const ConfigChoice choice = choice_under(fabric.cost_model, config);
+  const bool own = cell.tuner.starts_with("nccl-default") && is_of_nccl(config.algorithm, cell.tuner);
+  const bool settable = config.instances == 1 && !choice.slots &&
+                        (!choice.tile_bytes || fabric.offer->sets_chunks());
+  const bool legal = own || (settable && fabric.offer->has(cell.call.collective, config.algorithm,
+                                                           config.protocol));
+  return legal ? "NCCL " + fabric.offer->version().to_string() : "-";
 }
 
 std::string cost_model_hash(const CostModel& model) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "collectives/library/algorithm_library.hpp"
 #include "core/error.hpp"
 #include "cost_models/cost_model.hpp"
+#include "env/tuning/actions/nccl_offer.hpp"
 #include "sim/call/call.hpp"
 #include "sim/call/config_options.hpp"
 #include "sim/noise/noise_profile.hpp"
@@ -27,7 +29,10 @@ struct ExperimentFabric {
   std::shared_ptr<const Fabric> fabric;
   CostModel cost_model;
   NoiseProfile noise;
-  std::string interval;  ///< interval_text of the cost model; empty under noise
+  /// interval_text of the cost model, by collective; empty under noise.
+  std::map<std::string, std::string> intervals;
+  /// What NCCL itself offers there; null if NCCL does not run there, or under hockney.
+  std::shared_ptr<const NcclOffer> offer{};
 
   /// True if repetitions of a cell can differ.
   [[nodiscard]] bool random() const { return cost_model.random() || noise.random(); }
@@ -97,6 +102,8 @@ struct Experiment {
   std::string engine;
   std::uint64_t repetitions = 1;
   TimeOf time_of = TimeOf::Call;
+  /// True if configurations that NCCL cannot run compete for the best, too (key legal).
+  bool any_legal = false;
   std::optional<CellSelector> baseline;  ///< speedups are over the fastest matching cell with the
                                          ///< same fabric, collective, size, seed
   std::vector<CellSelector> timelines;   ///< one timeline per selector: for the first cell that it
@@ -116,10 +123,13 @@ struct Experiment {
 };
 
 /// Name of a cell in results and messages, unique in its experiment:
-/// "ndv4/allreduce/ring/LL/c4/t512/64KiB/s1", followed by "/r8" (instances), "/tile32KiB" and
-/// "/slots8" if set; for a tuner "ndv4/allreduce/nccl-default:2.8.4/64KiB/s1". '_' replaces '/' and
+/// "ndv4/allreduce/ring/LL/c4/t512/64KiB/s1", followed by "/r8" (instances), "/tile-32KiB" and
+/// "/slots-8" if they are not the protocol's; for a tuner "ndv4/allreduce/nccl-default:2.8.4/64KiB/s1". '_' replaces '/' and
 /// spaces of the labels of fabric and tuner: "ring_gpus=16/…".
 [[nodiscard]] std::string cell_key(const Experiment& experiment, const Cell& cell);
+/// The release in which NCCL carries out the cell's call as configured, by itself or by a tuner's
+/// choice: "NCCL 2.30.7"; "-" if it does not.
+[[nodiscard]] std::string legal_in(const Experiment& experiment, const Cell& cell);
 /// A label in the form used in cell keys.
 [[nodiscard]] std::string key_label(std::string label);
 /// Hash of every parameter of a cost model: 16 hex digits.

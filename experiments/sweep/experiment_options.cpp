@@ -79,11 +79,11 @@ std::vector<OptionSpec> make_experiment_options() {
        .min = 1,
        .required = true},
       axis_of("tile", "tile",
-              "max sizes of the tiles in which chunks move, or protocol (the size that the cost "
-              "model states for the protocol); 0B: no tiles; also ranges"),
+              "max sizes of the tiles in which chunks move; protocol: that of each protocol, as in "
+              "NCCL; none: chunks move whole; also ranges"),
       axis_of("slots", "slots",
-              "max numbers of messages on a connection, or protocol (the number that the cost "
-              "model states for the protocol); 0: unlimited; also ranges"),
+              "max numbers of messages on a connection; protocol: that of each protocol, as in "
+              "NCCL; none: unlimited; also ranges"),
       {.name = "only",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::OneOrList,
@@ -121,6 +121,12 @@ std::vector<OptionSpec> make_experiment_options() {
            "messages between nodes alone (only collectives over levels, on several nodes)",
        .default_text = "call",
        .choices = {"call", "across-nodes"}},
+      {.name = "legal",
+       .kind = OptionKind::Choice,
+       .description = "configurations that compete for the best: those that NCCL itself offers on "
+                      "the fabric (nccl; all where it offers none of them), or any",
+       .default_text = "nccl",
+       .choices = {"nccl", "any"}},
       {.name = "cost_model",
        .description =
            "cost model: a name (" + fmt::format("{}", fmt::join(cost_model_names(), ", ")) +
@@ -177,10 +183,10 @@ std::vector<OptionSpec> make_timeline_options() {
        .description = "one of the experiment's numbers of threads"},
       {.name = "tile",
        .kind = OptionKind::Bytes,
-       .description = "one of the experiment's tile sizes, or protocol"},
+       .description = "one of the experiment's tile sizes, protocol or none"},
       {.name = "slots",
        .kind = OptionKind::Integer,
-       .description = "one of the experiment's numbers of slots, or protocol"},
+       .description = "one of the experiment's numbers of slots, protocol or none"},
       {.name = "size", .kind = OptionKind::Bytes, .description = "one of the experiment's sizes"},
   };
 }

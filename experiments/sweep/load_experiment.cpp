@@ -19,6 +19,7 @@
 #include "experiments/sweep/measured_speedup_options.hpp"
 #include "experiments/sweep/selectors.hpp"
 #include "sim/noise/noise_warning.hpp"
+#include "sim/tuners/nccl_default_tuner.hpp"
 
 namespace cclgym {
 
@@ -60,6 +61,7 @@ class Loader {
     experiment_.time_of = read_choice(value_of("time_of"), experiment_option("time_of")) == 0
                               ? TimeOf::Call
                               : TimeOf::AcrossNodes;
+    experiment_.any_legal = read_choice(value_of("legal"), experiment_option("legal")) == 1;
     if (experiment_.time_of == TimeOf::AcrossNodes) {
       warn("all times are those of the kernels across nodes alone (time_of: across-nodes)");
     }
@@ -110,6 +112,7 @@ class Loader {
       fabric.cost_model = set.model;
       check_label(fabric.cost_model.label(), "the cost model", model.location());
       warn(cost_model_warning(fabric.cost_model, *fabric.fabric));
+      fabric.offer = offer_on(fabric);
       if (root_.value >= fabric.fabric->ranks()) {
         throw UserError(root_.where,
                         fmt::format("root is {}; expected a rank of fabric '{}', 0 to "
@@ -123,7 +126,11 @@ class Loader {
         check_label(under.label, "the fabric under noise", noise.where);
         under.noise = noise.value;
         if (noise.value.none()) {
-          under.interval = interval_text(shipped_time_intervals(), set, *fabric.fabric);
+          for (const CollectiveKind kind : all_collectives()) {
+            const std::string name(to_string(kind));
+            under.intervals[name] =
+                interval_text(shipped_time_intervals(), set, *fabric.fabric, name);
+          }
         }
         require_ranks(noise.value, *fabric.fabric);
         warn(noise_warning(noise.value, *fabric.fabric));
@@ -135,6 +142,21 @@ class Loader {
   void warn(const std::string& text) {
     std::vector<std::string>& all = experiment_.warnings;
     if (!text.empty() && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+  }
+
+  // The offer of the first release that the experiment names, or of the newest.
+  std::shared_ptr<const NcclOffer> offer_on(const ExperimentFabric& fabric) const {
+    if (fabric.cost_model.hockney) return nullptr;
+    try {
+      for (const Located<std::string>& name : axes_.algorithms) {
+        if (const auto release = nccl_release_of(name.value)) {
+          return std::make_shared<const NcclOffer>(*release, *fabric.fabric);
+        }
+      }
+      return std::make_shared<const NcclOffer>(kNewestNccl, *fabric.fabric);
+    } catch (const UserError&) {
+      return nullptr;  // NCCL does not run there
+    }
   }
 
   std::vector<Located<NoiseProfile>> read_noises() {

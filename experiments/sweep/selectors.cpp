@@ -120,14 +120,14 @@ CellSelector read_selector(const YamlValue& value, const std::vector<OptionSpec>
         return std::optional<TileBytes>(
             read_tile(one.as_text(), find_option(specs, "tile"), one.location()));
       },
-      [](TileBytes bytes) { return bytes ? format_bytes(*bytes) : std::string(kOfProtocol); });
+      tile_text);
   selector.slots = select(
       value, "slots", axes.slots,
       [&specs](const YamlValue& one) {
         return std::optional<Slots>(
             read_slots(one.as_text(), find_option(specs, "slots"), one.location()));
       },
-      [](Slots slots) { return slots ? std::to_string(*slots) : std::string(kOfProtocol); });
+      slots_text);
   selector.bytes = select(
       value, "size", axes.sizes,
       [&specs](const YamlValue& one) {

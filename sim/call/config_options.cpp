@@ -55,18 +55,18 @@ std::vector<OptionSpec> make_options() {
        .default_text = "512"},
       {.name = "tile",
        .kind = OptionKind::Bytes,
-       .description = "max size of the tiles in which chunks move, or protocol (the size that the "
-                      "cost model states for the protocol); 0B: no tiles",
+       .description = "max size of the tiles in which chunks move; protocol: that of the protocol, "
+                      "as in NCCL; none: chunks move whole",
        .min = 0,
        .max = 1ULL << 50,
-       .default_text = "0B"},
+       .default_text = std::string(kOfProtocol)},
       {.name = "slots",
        .kind = OptionKind::Integer,
-       .description = "max number of messages on a connection, or protocol (the number that the "
-                      "cost model states for the protocol); 0: unlimited",
+       .description = "max number of messages on a connection; protocol: that of the protocol, as "
+                      "in NCCL; none: unlimited",
        .min = 0,
        .max = kMostSlots,
-       .default_text = "0"},
+       .default_text = std::string(kOfProtocol)},
   };
 }
 
@@ -107,17 +107,38 @@ OptionSpec algorithm_option(const AlgorithmLibrary& library) {
 
 TileBytes read_tile(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
   if (text == kOfProtocol) return std::nullopt;
+  if (text == kNoTiles) return 0;
   return read_bytes(text, spec, where);
 }
 
 Slots read_slots(std::string_view text, const OptionSpec& spec, const SourceLocation& where) {
   if (text == kOfProtocol) return std::nullopt;
+  if (text == kNoTiles) return 0;
   return static_cast<int>(read_integer(text, spec, where));
 }
 
 Protocol read_protocol(std::string_view text, const SourceLocation& where) {
   if (const auto protocol = parse_protocol(text)) return *protocol;
   throw UserError(where, unknown_name_message("protocol", text, protocol_names()));
+}
+
+std::string tile_text(TileBytes bytes) {
+  if (!bytes) return std::string(kOfProtocol);
+  return *bytes == 0 ? std::string(kNoTiles) : format_bytes(*bytes);
+}
+
+std::string slots_text(Slots slots) {
+  if (!slots) return std::string(kOfProtocol);
+  return *slots == 0 ? std::string(kNoTiles) : std::to_string(*slots);
+}
+
+ConfigChoice choice_under(const CostModel& model, Config config) {
+  const Config usual = with_protocol_tiles(model, config);
+  ConfigChoice choice;
+  choice.config = std::move(config);
+  if (choice.config.tile_bytes != usual.tile_bytes) choice.tile_bytes = choice.config.tile_bytes;
+  if (choice.config.slots != usual.slots) choice.slots = choice.config.slots;
+  return choice;
 }
 
 Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes, Slots slots) {
@@ -158,16 +179,8 @@ std::vector<std::string> config_yaml(const ConfigChoice& choice) {
       fmt::format("protocol: {}", to_string(config.protocol)),
       fmt::format("channels: {}", config.channels), fmt::format("instances: {}", config.instances),
       fmt::format("threads: {}", config.threads)};
-  if (!choice.tile_bytes) {
-    parts.push_back(fmt::format("tile: {}", kOfProtocol));
-  } else if (*choice.tile_bytes > 0) {
-    parts.push_back("tile: " + format_bytes(*choice.tile_bytes));
-  }
-  if (!choice.slots) {
-    parts.push_back(fmt::format("slots: {}", kOfProtocol));
-  } else if (*choice.slots > 0) {
-    parts.push_back(fmt::format("slots: {}", *choice.slots));
-  }
+  if (choice.tile_bytes) parts.push_back("tile: " + tile_text(choice.tile_bytes));
+  if (choice.slots) parts.push_back("slots: " + slots_text(choice.slots));
   return parts;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,10 +30,15 @@ inline constexpr int kMostCallChannels = 64;
 using TileBytes = std::optional<std::uint64_t>;
 using Slots = std::optional<int>;
 
-/// Text of the value in `tile: protocol` and `slots: protocol`.
+/// Texts of values of tile and slots: those of the protocol, and neither tiles nor a limit.
 inline constexpr std::string_view kOfProtocol = "protocol";
+inline constexpr std::string_view kNoTiles = "none";
 
-/// Read "protocol" or a value in the record's range. Throw UserError at `where`.
+/// The value's text: "protocol", "none", "512KiB" or "2".
+[[nodiscard]] std::string tile_text(TileBytes bytes);
+[[nodiscard]] std::string slots_text(Slots slots);
+
+/// Read "protocol", "none" or a value in the record's range. Throw UserError at `where`.
 [[nodiscard]] TileBytes read_tile(std::string_view text, const OptionSpec& spec,
                                   const SourceLocation& where);
 [[nodiscard]] Slots read_slots(std::string_view text, const OptionSpec& spec,
@@ -48,13 +54,16 @@ inline constexpr std::string_view kOfProtocol = "protocol";
 /// A configuration as written, before a cost model gives the tiles of its protocol.
 struct ConfigChoice {
   Config config;  ///< configuration without tiles and slots
-  TileBytes tile_bytes = 0;
-  Slots slots = 0;
+  TileBytes tile_bytes;
+  Slots slots;
 
   [[nodiscard]] Config under(const CostModel& model) const {
     return with_tiles(model, config, tile_bytes, slots);
   }
 };
+
+/// A configuration whose tiles and slots are stated only where they differ from the protocol's.
+[[nodiscard]] ConfigChoice choice_under(const CostModel& model, Config config);
 
 /// Reads the configuration from a mapping whose keys have been checked; ignores keys that do not
 /// belong to a configuration. If the mapping gives no number of channels, a fixed program keeps its
@@ -64,7 +73,7 @@ struct ConfigChoice {
     const YamlValue& mapping, const AlgorithmLibrary& library = AlgorithmLibrary::shipped());
 
 /// The configuration as the inside of a YAML flow mapping, one text per key, in the order of
-/// config_options(): "algorithm: ring"; tile and slots only if they are not 0.
+/// config_options(): "algorithm: ring"; tile and slots only if they are not the protocol's.
 [[nodiscard]] std::vector<std::string> config_yaml(const ConfigChoice& choice);
 
 }  // namespace cclgym

@@ -15,12 +15,12 @@ namespace cclgym {
 
 const std::vector<EngineInfo>& engine_infos() {
   static const std::vector<EngineInfo> infos = {
+      {"flow", "cclgym's own flow-level engine: the same times as simgrid, many times faster",
+       true},
 #ifdef CCLGYM_HAVE_SIMGRID
       {"simgrid", "SimGrid's flow-level network model; the reference; one per process at a time",
        false},
 #endif
-      {"flow", "cclgym's own flow-level engine: the same times as simgrid, many times faster",
-       true},
   };
   return infos;
 }

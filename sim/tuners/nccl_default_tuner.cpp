@@ -295,6 +295,12 @@ NcclAlgorithmSet only_algorithm(std::string_view name, const NcclVersion& versio
 
 }  // namespace
 
+std::optional<NcclVersion> nccl_release_of(std::string_view tuner) {
+  const std::vector<std::string_view> parts = split(tuner, ':');
+  if (parts[0] != "nccl-default") return std::nullopt;
+  return parts.size() < 2 || parts[1].empty() ? kNewestNccl : parse_nccl_version(parts[1]);
+}
+
 std::unique_ptr<const Tuner> make_nccl_default_tuner(std::string_view argument,
                                                      const TunerSite& site,
                                                      const NcclAlgorithmSet& allowed) {

@@ -37,6 +37,10 @@ namespace cclgym {
 [[nodiscard]] Config nccl_sends_config(const NcclVersion& version, const NcclComm& comm,
                                        const Call& call);
 
+/// The release that "nccl-default:2.18" or "nccl-default:2.18:LL" names, and the newest for
+/// "nccl-default"; nullopt for other tuners. Throws UserError if it is not a release.
+[[nodiscard]] std::optional<NcclVersion> nccl_release_of(std::string_view tuner);
+
 /// Configures each call as a release of NCCL would, on all GPUs of the fabric. `argument` is the
 /// release, empty for the newest; ":" and a protocol restrict collectives (but not sends) as
 /// NCCL_PROTO does ("2.8.4:Simple"), and a further ":" and one of its algorithms as NCCL_ALGO does

@@ -21,6 +21,7 @@ class NcclOffer {
   /// others are grouped sends and have "naive" with Simple, and with LL within a node.
   [[nodiscard]] bool has(CollectiveKind collective, std::string_view program,
                          Protocol protocol) const;
+  [[nodiscard]] const NcclVersion& version() const { return nccl_.version(); }
   /// True if NCCL asks a tuner about the collective.
   [[nodiscard]] static bool asks_tuner(CollectiveKind collective);
   /// True if a tuner of this release can set the chunk of a call: 2.30 and newer.

@@ -9,17 +9,11 @@
 #include "core/index.hpp"
 #include "env/tuning/actions/tuning_action.hpp"
 #include "sim/simulator.hpp"
+#include "sim/tuners/nccl_default_tuner.hpp"
 
 namespace cclgym {
 
 namespace {
-
-constexpr std::string_view kNcclDefault = "nccl-default";
-
-std::string_view release_of(std::string_view tuner) {
-  return tuner.size() > kNcclDefault.size() ? tuner.substr(kNcclDefault.size() + 1)
-                                            : std::string_view{};
-}
 
 // Text for a list of names: "only Simple", "LL or Simple", "1, 2 or 4".
 std::string alternatives(const std::vector<std::string>& names) {
@@ -83,12 +77,14 @@ std::optional<NcclOffer> TuningActions::offer(const Options& options) const {
                     "or nccl-2.30",
                     action_profile_names()[static_cast<std::size_t>(profile_)]));
   }
-  const auto named = std::ranges::find_if(
-      tuner_names_, [](const std::string& name) { return name.starts_with(kNcclDefault); });
   try {
-    const std::string_view release =
-        named != tuner_names_.end() ? release_of(*named) : std::string_view{};
-    const NcclVersion version = release.empty() ? kNewestNccl : parse_nccl_version(release);
+    NcclVersion version = kNewestNccl;
+    for (const std::string& name : tuner_names_) {
+      const auto named = nccl_release_of(name);
+      if (!named) continue;
+      version = *named;
+      break;
+    }
     return NcclOffer(version, *site_->fabrics.front());
   } catch (const UserError& error) {
     throw UserError(options.as_nccl_where,

@@ -143,7 +143,7 @@ TEST_CASE("options of run are checked like the experiment's keys", "[cli][main]"
     return ended.err;
   };
   CHECK(message({"--engine", "simgird"}) ==
-        "error: --engine: unknown engine 'simgird'; expected one of simgrid, flow (did you mean "
+        "error: --engine: unknown engine 'simgird'; expected one of flow, simgrid (did you mean "
         "'simgrid'?)\n");
   CHECK(message({"--jobs", "0"}) == "error: --jobs: jobs is '0'; expected >= 1, <= 1024\n");
   CHECK(message({"--jobs", "many"}).starts_with("error: --jobs: jobs "));

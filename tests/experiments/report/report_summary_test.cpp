@@ -68,6 +68,38 @@ TEST_CASE("speedups are against the same size and seed, times are medians over s
   CHECK(summary.blocks.at(0).sizes.at(0).best.speedup.value() == 2);
 }
 
+TEST_CASE("only what NCCL can run competes for the best, unless all may",
+          "[experiments][report-summary]") {
+  std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, 40), row("pat", "LL128", 1, 1024, 10),
+                              row("tree", "LL", 1, 1024, 20), row("pat", "LL128", 1, 2048, 15),
+                              row("tree", "LL", 1, 2048, 14), row("pat", "LL128", 1, 4096, 16)};
+  for (const std::size_t i : {0U, 2U, 4U}) rows[i].legal_in = "NCCL 2.30.7";
+  Experiment experiment = experiment_of(rows);
+  const auto best = [&] {
+    std::vector<std::string> names;
+    for (const SizeSummary& size : summarize(experiment, rows, {}).blocks.at(0).sizes) {
+      names.push_back(size.best.algorithm + " " + size.best.legal_in);
+    }
+    return names;
+  };
+  // 4 KiB have no row of NCCL's, which the column shows.
+  CHECK(best() == std::vector<std::string>{"tree NCCL 2.30.7", "tree NCCL 2.30.7", "pat -"});
+  const ResultSummary summary = summarize(experiment, rows, {});
+  CHECK(summary.blocks[0].illegal ==
+        "faster at some sizes, but not NCCL's own (legal: any): pat LL128");
+  CHECK(summary.blocks[0].sizes[0].best.baseline_us.value() == 40);
+  CHECK(summary.blocks[0].sizes[0].best.speedup.value() == 2);
+  CHECK(table_text(experiment, rows, {}).find("  legal in     baseline") != std::string::npos);
+  experiment.any_legal = true;
+  CHECK(best() == std::vector<std::string>{"pat -", "tree NCCL 2.30.7", "pat -"});
+  CHECK(summarize(experiment, rows, {}).blocks[0].illegal.empty());
+  // Where NCCL offers nothing, all compete, and nothing is said.
+  experiment.any_legal = false;
+  for (ResultRow& one : rows) one.legal_in = "-";
+  CHECK(best() == std::vector<std::string>{"pat -", "tree -", "pat -"});
+  CHECK(table_text(experiment, rows, {}).find("legal in") == std::string::npos);
+}
+
 TEST_CASE("the baseline and relayed pairs in words", "[experiments][report-summary]") {
   const std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, 40),
                                     row("ring", "Simple", 2, 1024, 20),

@@ -52,6 +52,45 @@ class Beside {
   test::TemporaryFolder folder_;
 };
 
+TEST_CASE("a cell is legal if NCCL offers it, by itself or to a tuner", "[experiments][axes]") {
+  // The cells that are legal, as "algorithm/protocol", and the release.
+  const auto legal = [](const std::vector<std::pair<std::string, std::string>>& lines) {
+    const Experiment experiment = parse_experiment(experiment_with(lines), "e.yaml");
+    std::set<std::string> names;
+    for (const Cell& cell : experiment.cells) {
+      const std::string in = legal_in(experiment, cell);
+      if (in != "-") {
+        names.insert(cell.named() + "/" + std::string(to_string(cell.config.protocol)) + " " + in);
+      }
+    }
+    return names;
+  };
+  using Lines = std::vector<std::pair<std::string, std::string>>;
+  using Names = std::set<std::string>;
+  const std::string newest = " NCCL " + kNewestNccl.to_string();
+  const Lines gather{{"fabrics", "hgx-h100"},
+                     {"collectives", "allgather"},
+                     {"algorithms", "[ring, pat, all-pairs]"},
+                     {"protocols", "[LL, LL128, Simple]"}};
+  // PAT is for one rank per node, and has Simple only.
+  CHECK(legal(gather) ==
+        Names{"ring/LL" + newest, "ring/LL128" + newest, "ring/Simple" + newest});
+  Lines sends = gather;
+  sends[1].second = "alltoall";
+  sends[2].second = "naive";
+  CHECK(legal(sends) == Names{"naive/LL" + newest, "naive/Simple" + newest});
+  Lines copies{{"fabrics", "ndv4"}, {"instances", "2"}};
+  CHECK(legal(copies).empty());
+  copies[1] = {"tile", "64KiB"};
+  CHECK(legal(copies) == Names{"ring/Simple" + newest});  // a tuner of 2.30 sets chunks
+  copies.emplace_back("algorithms", "[ring, \"nccl-default:2.18\"]");
+  CHECK(legal(copies).size() == 1);
+  CHECK(legal(copies).begin()->starts_with("nccl-default:2.18/"));
+  CHECK(legal({{"fabrics", "ndv4"}, {"slots", "4"}}).empty());
+  CHECK(legal({{"fabrics", "ndv4"}, {"cost_model", "hockney"}}).empty());
+  CHECK(legal({{"fabrics", "{name: ring, gpus: 4}"}}).empty());
+}
+
 TEST_CASE("instances, tiles and slots are axes", "[experiments][axes]") {
   const Experiment experiment =
       parse_experiment(experiment_with({{"channels", "[1, 4]"},

@@ -321,7 +321,7 @@ TEST_CASE("engines in several threads share one graph", "[sim][engine-runs]") {
 }
 
 TEST_CASE("only one engine simgrid may be alive, and the next one works", "[sim][engine-runs]") {
-  SKIP_UNLESS(engine_infos().front().name == "simgrid", test::kNeedsTwoEngines);
+  SKIP_UNLESS(engine_infos().size() > 1, test::kNeedsTwoEngines);
   const auto graph = RandomGraph(3).graph();
   auto first = make_engine("simgrid");
   CHECK_THROWS_AS(make_engine("simgrid"), std::logic_error);
@@ -337,7 +337,7 @@ TEST_CASE("only one engine simgrid may be alive, and the next one works", "[sim]
 }
 
 TEST_CASE("engine simgrid leaves the program's signal handlers alone", "[sim][engine-runs]") {
-  SKIP_UNLESS(engine_infos().front().name == "simgrid", test::kNeedsTwoEngines);
+  SKIP_UNLESS(engine_infos().size() > 1, test::kNeedsTwoEngines);
   struct sigaction before {};
   struct sigaction after {};
   for (const int number : {SIGINT, SIGSEGV, SIGBUS}) {
