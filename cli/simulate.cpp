@@ -70,6 +70,22 @@ int element_bytes_of(const Arguments& arguments) {
   return data_types()[read_choice(name, options().datatype, argument_location("datatype"))].second;
 }
 
+// The size, rounded as nccl-tests rounds it.
+std::uint64_t size_of(const Arguments& arguments, CollectiveKind collective, int ranks) {
+  const std::uint64_t bytes =
+      read_bytes(arguments.required("size"), options().size, argument_location("size"));
+  const int element_bytes = element_bytes_of(arguments);
+  const std::uint64_t rounded = rounded_size(collective, bytes, ranks, element_bytes);
+  if (rounded == 0) {
+    throw UserError(argument_location("size"), check_size(collective, bytes, ranks, element_bytes));
+  }
+  if (rounded != bytes) {
+    print_error("note: {}: nccl-tests rounds so, too\n",
+                rounding_text(collective, bytes, ranks, rounded));
+  }
+  return rounded;
+}
+
 void check_root(const Arguments& arguments, const Call& call, int ranks) {
   if (!arguments.has("root") || call.root < ranks) return;
   throw UserError(argument_location("root"),
@@ -91,9 +107,9 @@ void read_configuration(const Arguments& arguments, AlgorithmLibrary& library, C
   library.add_spelled(config.algorithm, argument_location("algorithm"));
   config.protocol = protocol_of(arguments, "Simple");
   config.channels = static_cast<int>(arguments.integer(options().channels));
-  const AlgorithmEntry* entry = library.find(config.algorithm);
-  if (entry != nullptr && entry->fixed() && !arguments.has("channels")) {
-    config.channels = entry->program->channels;
+  if (const AlgorithmEntry* entry = library.find(config.algorithm)) {
+    config.algorithm = entry->name;
+    if (entry->fixed() && !arguments.has("channels")) config.channels = entry->program->channels;
   }
   config.instances = static_cast<int>(arguments.integer(options().instances));
 }
@@ -185,8 +201,7 @@ std::string own_choice(const std::shared_ptr<const Fabric>& fabric, const CostMo
 // The interval of the measured time. The cells behind intervals are calls that NCCL or RCCL carried
 // out, on networks as they were, so noise would count twice.
 StatedInterval interval_of(const Arguments& arguments, const ParameterSet& set,
-                           const Simulator& simulator,
-                           const std::shared_ptr<const Fabric>& fabric,
+                           const Simulator& simulator, const std::shared_ptr<const Fabric>& fabric,
                            const SimulationRecord& record, const std::string& tuner) {
   const Config& config = record.config;
   const TimeIntervals own = arguments.has("intervals")
@@ -268,7 +283,7 @@ int simulate(const std::vector<std::string>& args) {
     read_configuration(*arguments, library, call, config);
     check_root(*arguments, call, fabric->ranks());
   }
-  call.bytes = read_bytes(arguments->required("size"), options().size, argument_location("size"));
+  call.bytes = size_of(*arguments, call.collective, fabric->ranks());
   config.threads = static_cast<int>(arguments->integer(options().threads));
   const ParameterSet set = parameter_set_of(*arguments, "cost-model", *fabric);
   const CostModel& model = set.model;
@@ -284,11 +299,6 @@ int simulate(const std::vector<std::string>& args) {
     if (const auto reason = check_config(library, call, config, fabric->ranks()); !reason.empty()) {
       throw UserError(reason);
     }
-  }
-  if (const auto reason =
-          check_size(call.collective, call.bytes, fabric->ranks(), element_bytes_of(*arguments));
-      !reason.empty()) {
-    throw UserError(argument_location("size"), reason);
   }
   require_output(*arguments, "timeline");
 

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/index.hpp"
+#include "core/names.hpp"
 
 namespace cclgym {
 
@@ -107,11 +108,7 @@ std::string describe_location(const Location& location, int count) {
 
 std::optional<CollectiveKind> parse_collective(std::string_view name) {
   // nccl-tests writes all_reduce, reduce_scatter, …; people write all-reduce.
-  std::string plain;
-  for (const char letter : name) {
-    if (letter == '_' || letter == '-') continue;
-    plain += letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  }
+  const std::string plain = plain_name(name);
   for (const CollectiveKind kind : all_collectives()) {
     if (plain == to_string(kind)) return kind;
   }

@@ -126,13 +126,16 @@ struct CallInput {
   std::string tuner;
 };
 
-void check_bytes(const YamlValue& mapping, const Call& call, const Fabric& fabric) {
+// Rounds the size of the call as nccl-tests does.
+void round_bytes(const YamlValue& mapping, Call& call, const Fabric& fabric) {
   const OptionSpec& type = call_option("datatype");
   const YamlValue named = option_value(mapping, type);
   const int element_bytes = data_types()[read_choice(named, type)].second;
-  if (const auto reason = check_size(call.collective, call.bytes, fabric.ranks(), element_bytes);
-      !reason.empty()) {
-    throw UserError(option_value(mapping, call_option("size")).location(), reason);
+  const std::uint64_t asked = call.bytes;
+  call.bytes = rounded_size(call.collective, asked, fabric.ranks(), element_bytes);
+  if (call.bytes == 0) {
+    throw UserError(option_value(mapping, call_option("size")).location(),
+                    check_size(call.collective, asked, fabric.ranks(), element_bytes));
   }
 }
 
@@ -167,7 +170,7 @@ CallInput read_call(const YamlValue& mapping, const PythonFabric& fabric, const 
     config = with_tiles(model, config,
                         read_tile(text("tile"), call_option("tile"), value("tile").location()),
                         read_slots(text("slots"), call_option("slots"), value("slots").location()));
-    check_bytes(mapping, input.call, *fabric.fabric);
+    round_bytes(mapping, input.call, *fabric.fabric);
     return input;
   }
   if (value("collective").is_null()) throw UserError("simulate: collective is missing");
@@ -184,7 +187,7 @@ CallInput read_call(const YamlValue& mapping, const PythonFabric& fabric, const 
       throw UserError(given->location(),
                       fmt::format("{} is chosen by {}; leave it out", option.name, input.tuner));
     }
-    check_bytes(mapping, input.call, *fabric.fabric);
+    round_bytes(mapping, input.call, *fabric.fabric);
     const auto tuner = make_tuner(input.tuner, {.fabric = fabric.fabric,
                                                 .fabric_label = fabric.label,
                                                 .cost_model = model,
@@ -197,7 +200,7 @@ CallInput read_call(const YamlValue& mapping, const PythonFabric& fabric, const 
   }
   library.add_spelled(algorithm->as_text(), algorithm->location());
   input.config = read_config(mapping, library).under(model);
-  check_bytes(mapping, input.call, *fabric.fabric);
+  round_bytes(mapping, input.call, *fabric.fabric);
   if (auto reason = check_config(library, input.call, input.config, fabric.fabric->ranks());
       !reason.empty()) {
     throw UserError(algorithm->location(), reason);

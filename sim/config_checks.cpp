@@ -165,4 +165,23 @@ std::string check_size(CollectiveKind collective, std::uint64_t bytes, int ranks
                      below > 0 ? fmt::format("{} or ", below) : std::string(), below + unit);
 }
 
+std::uint64_t rounded_size(CollectiveKind collective, std::uint64_t bytes, int ranks,
+                           int element_bytes) {
+  if (check_size(collective, bytes, ranks, element_bytes).empty()) return bytes;
+  // nccl-tests, src/all_gather.cu: the bytes of a rank are a multiple of 16.
+  constexpr std::uint64_t kAlignedBytes = 16;
+  const auto parts = static_cast<std::uint64_t>(size_granularity(collective, ranks));
+  const std::uint64_t part = bytes / parts;
+  const std::uint64_t unit = parts > 1 && part >= kAlignedBytes
+                                 ? kAlignedBytes
+                                 : static_cast<std::uint64_t>(element_bytes);
+  return part / unit * unit * parts;
+}
+
+std::string rounding_text(CollectiveKind collective, std::uint64_t bytes, int ranks,
+                          std::uint64_t rounded) {
+  return fmt::format("{} of {} B on {} ranks runs with {} B", to_string(collective), bytes, ranks,
+                     rounded);
+}
+
 }  // namespace cclgym

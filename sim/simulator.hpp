@@ -227,5 +227,13 @@ class Simulator {
 /// collective's unit with elements of `element_bytes`); empty if it is valid.
 [[nodiscard]] std::string check_size(CollectiveKind collective, std::uint64_t bytes, int ranks,
                                      int element_bytes = 4);
+/// Size that runs for the one asked for: the same if it is valid; otherwise rounded down as by
+/// nccl-tests, to whole elements, or to 16 B per rank where each rank has its part of the data (to
+/// elements below 16 B). 0 if no element is left.
+[[nodiscard]] std::uint64_t rounded_size(CollectiveKind collective, std::uint64_t bytes, int ranks,
+                                         int element_bytes = 4);
+/// "allgather of 65536 B on 24 ranks runs with 65280 B"
+[[nodiscard]] std::string rounding_text(CollectiveKind collective, std::uint64_t bytes, int ranks,
+                                        std::uint64_t rounded);
 
 }  // namespace cclgym

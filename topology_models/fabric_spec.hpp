@@ -85,6 +85,8 @@ struct FabricInfo {
   std::string description;          ///< one line
   std::vector<OptionSpec> options;  ///< the options of this fabric, with its bounds and defaults
   std::vector<FabricFact> facts{};
+  /// Hosts of one node: more than one where trays share an NVLink domain.
+  int trays = 1;
 };
 
 }  // namespace cclgym

@@ -127,7 +127,7 @@ struct PolicySummary {
 struct EvaluatedPart {
   std::string label;
   std::vector<PolicyRun> runs;
-  std::string fabric{};                   ///< label of the fabric: "ndv4 servers=2"
+  std::string fabric{};                   ///< label of the fabric: "ndv4 nodes=2"
   std::string cost_model{};               ///< CostModel::label(): "hockney (no set for MI250X)"
   std::vector<CollectiveFront> fronts{};  ///< synthesised fronts among the actions, by collective
   std::string

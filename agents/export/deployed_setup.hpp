@@ -21,7 +21,7 @@ namespace cclgym {
 
 /// A machine that a user names, and its fabric.
 struct NamedMachine {
-  std::string label;  ///< as in the policy or the table: "ndv4 servers=2", "two-islands"
+  std::string label;  ///< as in the policy or the table: "ndv4 nodes=2", "two-islands"
   std::string spec;   ///< as the user names it; the path of a fabric file in place of its name
 };
 
@@ -31,7 +31,7 @@ struct NamedMachine {
 [[nodiscard]] std::vector<NamedMachine> named_machines(const std::vector<std::string>& known,
                                                        const std::vector<std::string>& wanted);
 
-/// Fabric of a label or of NamedMachine::spec: "ndv4 servers=2", "my/fabric.yaml", a path being
+/// Fabric of a label or of NamedMachine::spec: "ndv4 nodes=2", "my/fabric.yaml", a path being
 /// relative to the current folder. Throws UserError if there is no such fabric; for a name that is
 /// not shipped, the message says how to name the file.
 [[nodiscard]] FabricSpec fabric_of_label(std::string_view label);

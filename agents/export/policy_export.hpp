@@ -13,7 +13,7 @@ namespace cclgym {
 
 /// Legal actions of a collective on a machine.
 struct PolicyRules {
-  std::string machine;                ///< label of the fabric: "ndv4 servers=2"
+  std::string machine;                ///< label of the fabric: "ndv4 nodes=2"
   std::string collective;             ///< name, such as "allreduce"
   std::vector<std::int32_t> actions;  ///< concatenated, in ascending order
 };

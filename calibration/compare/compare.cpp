@@ -69,15 +69,6 @@ constexpr std::array<CsvColumn<ComparisonRow>, 23> kColumns{{
     {"interval_from", &ComparisonRow::interval_from},
 }};
 
-// True if a device with this name may be of the model: "NVIDIA A100-SXM4-40GB" of "A100".
-bool is_gpu(std::string_view device, std::string_view model) {
-  if (device.empty() || model.empty()) return true;
-  std::string words(device);
-  std::ranges::replace(words, '-', ' ');
-  const std::vector<std::string_view> names = split(words, ' ');
-  return std::ranges::find(names, model) != names.end();
-}
-
 std::string summary_line(const Comparison& comparison) {
   int simulated = 0;
   for (const Compared& each : comparison.cells) simulated += each.cell.rows;

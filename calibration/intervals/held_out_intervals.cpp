@@ -187,8 +187,7 @@ TimeIntervals intervals_from(std::span<const Compared> cells, double coverage,
   const Cells all = select(cells, Seen::HeldOut, [](const Compared&) { return true; });
   std::map<std::tuple<std::string, std::string, bool, CallKind>, Cells> classes;
   for (const Compared* each : all) {
-    classes[{each->prediction.cost_model, each->fabric, each->cell.nodes == 1,
-             kind_of(each->cell)}]
+    classes[{each->prediction.cost_model, each->fabric, each->cell.nodes == 1, kind_of(each->cell)}]
         .push_back(each);
   }
   for (const auto& [key, members] : classes) {

@@ -14,16 +14,16 @@ namespace cclgym {
 /// The kind of the cell's call.
 [[nodiscard]] CallKind kind_of(const MeasuredCell& cell);
 
-/// A table with one interval for each parameter set, fabric, reach (one node or several) and kind of
-/// calls that has enough held-out cells. `cells` other than held-out ones are ignored.
+/// A table with one interval for each parameter set, fabric, reach (one node or several) and kind
+/// of calls that has enough held-out cells. `cells` other than held-out ones are ignored.
 [[nodiscard]] TimeIntervals intervals_from(std::span<const Compared> cells, double coverage,
                                            const std::string& source);
 
 /// True if the rows of the cell may be among those that the interval of its class was made from.
 [[nodiscard]] bool made_from(const TimeIntervals& table, const Compared& compared);
 
-/// States the interval of each held-out cell that has none yet, from the other held-out cells of its
-/// class. No cell with the same number of ranks takes part.
+/// States the interval of each held-out cell that has none yet, from the other held-out cells of
+/// its class. No cell with the same number of ranks takes part.
 void state_intervals(std::span<Compared> cells, double coverage);
 
 /// Intervals on held-out cells of one class: how often they are right, and how wide they are.

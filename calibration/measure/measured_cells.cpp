@@ -84,7 +84,7 @@ MeasuredSystem system_of(const Measurement& row) {
   try {
     return measured_system(row.system);
   } catch (const UserError& error) {
-    // A label such as "ndv4 servers=2" begins with the fabric's name.
+    // A label such as "ndv4 nodes=2" begins with the fabric's name.
     if (!row.fabric.empty()) {
       return own_system(row.system, row.fabric.substr(0, row.fabric.find(' ')));
     }

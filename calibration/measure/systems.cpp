@@ -1,8 +1,10 @@
 #include "calibration/measure/systems.hpp"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 #include "core/error.hpp"
+#include "core/split.hpp"
 
 namespace cclgym {
 
@@ -91,12 +93,40 @@ MeasuredSystem own_system(std::string name, std::string fabric) {
   return {std::move(name), std::move(fabric), "auto", std::move(version), "a system of your own"};
 }
 
+bool is_gpu(std::string_view device, std::string_view model) {
+  if (device.empty() || model.empty()) return true;
+  std::string words(device);
+  std::ranges::replace(words, '-', ' ');
+  const std::vector<std::string_view> names = split(words, ' ');
+  return std::ranges::find(names, model) != names.end();
+}
+
+std::vector<std::string> fabrics_like(const Measurement& row) {
+  std::vector<std::string> larger;
+  std::vector<std::string> equal;
+  if (row.gpu.empty()) return {};
+  for (const FabricInfo& info : fabric_infos()) {
+    const std::shared_ptr<const Fabric> node = make_fabric({.name = info.name});
+    if (node->gpu_model().empty() || !is_gpu(row.gpu, node->gpu_model())) continue;
+    const int gpus = node->ranks() / node->servers();
+    if (gpus * row.nodes >= row.ranks || info.trays > 1) larger.push_back(info.name);
+    if (gpus * row.nodes == row.ranks) equal.push_back(info.name);
+  }
+  return equal.empty() ? larger : equal;
+}
+
 FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
   FabricSpec spec{.name = system.fabric};
   const FabricInfo* info = find_fabric_info(system.fabric);
   if (info == nullptr) return spec;  // a fabric file has a fixed size
-  if (row.nodes > 1) spec.servers = row.nodes;
-  const int gpus = row.ranks / row.nodes;
+  int nodes = row.nodes;
+  if (info->trays > 1) {
+    // The hosts of the row are trays.
+    nodes = (nodes + info->trays - 1) / info->trays;
+    while (row.ranks % nodes != 0) ++nodes;
+  }
+  if (nodes > 1) spec.servers = nodes;
+  const int gpus = row.ranks / nodes;
   if (const OptionSpec* option = try_find_option(info->options, "gpus_per_node");
       option != nullptr && (!option->max || gpus < static_cast<int>(*option->max))) {
     spec.gpus_per_server = gpus;

@@ -29,7 +29,15 @@ struct MeasuredSystem {
 /// A system of the user, on any fabric.
 [[nodiscard]] MeasuredSystem own_system(std::string name, std::string fabric);
 
-/// Fabric of a row's measurement: the row's number of nodes, with its number of GPUs each.
+/// True if a device with this name may be of the model: "NVIDIA A100-SXM4-40GB" of "A100". True if
+/// either is empty.
+[[nodiscard]] bool is_gpu(std::string_view device, std::string_view model);
+/// Shipped fabrics whose nodes have the GPUs that the row names, at least as many as the row has
+/// per node; only those with as many as the row, if there are any. Empty if the row names no GPU.
+[[nodiscard]] std::vector<std::string> fabrics_like(const Measurement& row);
+
+/// Fabric of a row's measurement: the row's number of nodes, with its number of GPUs each. Trays of
+/// one NVLink domain are one node.
 [[nodiscard]] FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row);
 
 /// Configuration and collective of a row's call.

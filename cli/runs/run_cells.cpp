@@ -88,7 +88,11 @@ void run_cells(const Experiment& experiment, const RunOptions& options, bool qui
     return;
   }
   for (const std::string& text : experiment.warnings) print_warning(text);
-  for (const std::string& line : experiment.skipped) print_error("left out: {}\n", line);
+  if (experiment.skipped.size() == 1) print_error("left out: {}\n", experiment.skipped.front());
+  if (experiment.skipped.size() > 1) {
+    print_error("left out: {} combinations, which report.html and --dry-run list; the first: {}\n",
+                experiment.skipped.size(), experiment.skipped.front());
+  }
   std::unique_ptr<Progress> progress;
   const RunObserver observer{
       .on_start =

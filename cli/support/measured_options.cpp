@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "calibration/measure/systems.hpp"
+#include "cli/support/print.hpp"
 #include "core/files/writable.hpp"
 #include "core/ranks/launch.hpp"
 #include "core/split.hpp"
@@ -53,6 +54,34 @@ std::optional<int> count_of(const Arguments& arguments, const OptionSpec& spec) 
       read_integer(arguments.text(spec.name), spec, argument_location(spec.name)));
 }
 
+// The shipped fabric that has the GPUs which the rows name. Throws UserError if none has, or if the
+// rows are of several nodes whose network the GPUs leave open.
+std::string guessed_fabric(const MeasuredRows& measured) {
+  const std::string unnamed =
+      "does not name the measured system; give it with --system, or its fabric with --fabric";
+  const Measurement* first = nullptr;
+  bool network = false;
+  for (const Measurement& row : measured.rows) {
+    if (!row.system.empty()) continue;
+    if (first == nullptr) first = &row;
+    network = network || row.nodes > 1;
+    if (row.gpu != first->gpu) throw UserError({measured.path, 0, 0}, unnamed);
+  }
+  const std::vector<std::string> fabrics = fabrics_like(*first);
+  if (fabrics.empty()) throw UserError({measured.path, 0, 0}, unnamed);
+  if (network && fabrics.size() > 1) {
+    throw UserError({measured.path, 0, 0}, fmt::format("{}; {} is the GPU of {}", unnamed,
+                                                       first->gpu, fmt::join(fabrics, ", ")));
+  }
+  print_error("note: {} names {} GPUs per node of {}: simulated on --fabric {}{}\n", measured.path,
+              first->ranks / first->nodes, first->gpu, fabrics.front(),
+              fabrics.size() == 1
+                  ? ""
+                  : fmt::format(" (also possible: {})",
+                                fmt::join(fabrics.begin() + 1, fabrics.end(), ", ")));
+  return fabrics.front();
+}
+
 }  // namespace
 
 std::vector<std::string> comma_list(const std::string& text, const std::string& option) {
@@ -89,7 +118,8 @@ void check_output_folder(const Arguments& arguments) {
 void add_measured_options(ArgumentReader& reader) {
   reader
       .input("measured", "FILE",
-             "measured times: CSV, or output of nccl-tests, rccl-tests or NCCL's Inspector")
+             "measured times: CSV, or output of nccl-tests, rccl-tests, OSU's benchmarks or NCCL's "
+             "Inspector")
       .option("system", "NAMES",
               "systems whose rows are used, or the system of a file that does not name it")
       .input("fabric", "FABRIC",
@@ -157,11 +187,7 @@ MeasuredRows measured_rows(const Arguments& arguments) {
   measured.rows = read_measured_file(measured.path, context);
   const bool named = std::all_of(measured.rows.begin(), measured.rows.end(),
                                  [](const Measurement& row) { return !row.system.empty(); });
-  if (!named && !filter.fabric) {
-    throw UserError({measured.path, 0, 0},
-                    "does not name the measured system; give it with --system, or its fabric "
-                    "with --fabric");
-  }
+  if (!named && !filter.fabric) filter.fabric = guessed_fabric(measured);
   return measured;
 }
 

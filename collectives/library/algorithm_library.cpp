@@ -12,6 +12,7 @@
 #include "collectives/verifier/verify.hpp"
 #include "core/error.hpp"
 #include "core/limits/memory_limit.hpp"
+#include "core/names.hpp"
 
 namespace cclgym {
 
@@ -148,7 +149,13 @@ std::vector<std::string> AlgorithmLibrary::names() const {
 }
 
 const AlgorithmEntry* AlgorithmLibrary::find(std::string_view name) const {
-  const auto found = std::ranges::find(entries(), name, &AlgorithmEntry::name);
+  if (const auto exact = std::ranges::find(entries(), name, &AlgorithmEntry::name);
+      exact != entries().end()) {
+    return &*exact;
+  }
+  const std::string plain = plain_name(name);
+  const auto found = std::ranges::find_if(
+      entries(), [&](const AlgorithmEntry& entry) { return plain_name(entry.name) == plain; });
   return found == entries().end() ? nullptr : &*found;
 }
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "core/names.hpp"
 #include "core/units.hpp"
 
 namespace cclgym {
@@ -157,7 +158,10 @@ std::string read_text(std::string_view text, const OptionSpec& spec, const Sourc
 
 std::size_t read_choice(std::string_view text, const OptionSpec& spec,
                         const SourceLocation& where) {
-  const auto found = std::find(spec.choices.begin(), spec.choices.end(), text);
+  auto found = std::find(spec.choices.begin(), spec.choices.end(), text);
+  if (found == spec.choices.end()) {
+    found = std::ranges::find(spec.choices, plain_name(text), &plain_name);
+  }
   if (found == spec.choices.end()) {
     // One of a list that is named in the plural: "unknown collective", not "unknown collectives".
     std::string_view noun = spec.name;

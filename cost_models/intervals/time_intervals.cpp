@@ -158,10 +158,10 @@ std::string to_yaml(const TimeIntervals& table) {
       "coverage: {}\nsource: {}\nintervals:{}\n",
       table.coverage, yaml_scalar(table.source), table.rows.empty() ? " []" : "");
   for (const IntervalRow& row : table.rows) {
-    std::string item = fmt::format(
-        "set: {}\nvalues: {}\nfabric: {}\nnodes: {}\ncollective: {}\n", yaml_scalar(row.set),
-        yaml_scalar(row.values), yaml_scalar(row.fabric), row.one_node ? "one" : "several",
-        yaml_scalar(row.kind.collective));
+    std::string item =
+        fmt::format("set: {}\nvalues: {}\nfabric: {}\nnodes: {}\ncollective: {}\n",
+                    yaml_scalar(row.set), yaml_scalar(row.values), yaml_scalar(row.fabric),
+                    row.one_node ? "one" : "several", yaml_scalar(row.kind.collective));
     if (!row.kind.algorithm.empty()) {
       item += fmt::format("algorithm: {}\n", yaml_scalar(row.kind.algorithm));
     }
@@ -208,13 +208,14 @@ FoundInterval find_interval(const TimeIntervals& table, const ParameterSet& set,
                           kind_text(kind), model.name, nodes_text(one_node), fabric.name()));
 }
 
-std::string interval_text(const TimeIntervals& table, const ParameterSet& set,
-                          const Fabric& fabric, const std::string& collective) {
+std::string interval_text(const TimeIntervals& table, const ParameterSet& set, const Fabric& fabric,
+                          const std::string& collective) {
   const FoundInterval found = find_interval(table, set, fabric, {.collective = collective});
   if (!found.interval) return "";
-  return fmt::format("{} of NCCL's measured times are expected at {:.2f} to {:.2f} x the simulated ({})",
-                     percent_text(table.coverage), std::exp(found.interval->low),
-                     std::exp(found.interval->high), found.basis);
+  return fmt::format(
+      "{} of NCCL's measured times are expected at {:.2f} to {:.2f} x the simulated ({})",
+      percent_text(table.coverage), std::exp(found.interval->low), std::exp(found.interval->high),
+      found.basis);
 }
 
 }  // namespace cclgym

@@ -66,7 +66,7 @@ struct TimeIntervals {
 /// The interval of a call, or the reason why there is none.
 struct FoundInterval {
   std::optional<LogInterval> interval{};
-  int cells = 0;     ///< IntervalRow::cells
+  int cells = 0;  ///< IntervalRow::cells
   /// "102 held-out cells of Alps-GH200, several nodes: allreduce", or the reason.
   std::string basis{};
 };
@@ -76,8 +76,9 @@ struct FoundInterval {
 [[nodiscard]] FoundInterval find_interval(const TimeIntervals& table, const ParameterSet& set,
                                           const Fabric& fabric, const CallKind& kind);
 
-/// The same as text for many calls by NCCL's own choice: "90 % of NCCL's measured times are expected
-/// at 0.42 to 2.36 x the simulated (106 held-out cells of Polaris, …)"; empty if there is none.
+/// The same as text for many calls by NCCL's own choice: "90 % of NCCL's measured times are
+/// expected at 0.42 to 2.36 x the simulated (106 held-out cells of Polaris, …)"; empty if there is
+/// none.
 [[nodiscard]] std::string interval_text(const TimeIntervals& table, const ParameterSet& set,
                                         const Fabric& fabric, const std::string& collective);
 

@@ -23,7 +23,7 @@ std::string place_name(const DeployedMachine& machine, std::size_t collective) {
   throw UserError(name + ": " + what);
 }
 
-// Reads a line such as "16 2 ndv4 servers=2": ranks, nodes, label.
+// Reads a line such as "16 2 ndv4 nodes=2": ranks, nodes, label.
 DeployedMachine read_line(std::string_view line, const std::string& name) {
   DeployedMachine machine;
   const char* at = line.data();

@@ -25,7 +25,7 @@ struct DeployedGrid {
 };
 
 struct DeployedMachine {
-  std::string label;  ///< machine whose mask rules apply: "ndv4 servers=2"
+  std::string label;  ///< machine whose mask rules apply: "ndv4 nodes=2"
   std::uint32_t ranks = 0;
   std::uint32_t nodes = 0;
   /// Indexed by NCCL's number of the collective; empty if the collective is left to NCCL.

@@ -49,7 +49,7 @@ const char* cclgym_policy_knob_name(const cclgym_policy* policy, size_t knob);
 const char* cclgym_policy_level_name(const cclgym_policy* policy, size_t knob, size_t level);
 /* Text about the training of the policy; "" if the file has none. */
 const char* cclgym_policy_provenance(const cclgym_policy* policy);
-/* Index of the mask rules of a collective ("allreduce") on a machine ("ndv4 servers=2"); -1 if the
+/* Index of the mask rules of a collective ("allreduce") on a machine ("ndv4 nodes=2"); -1 if the
  * file has none. */
 int cclgym_policy_rules(const cclgym_policy* policy, const char* machine, const char* collective);
 /* Number of mask rules, and the name of each: "MACHINE/COLLECTIVE"; null: no such rules. */

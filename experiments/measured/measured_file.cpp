@@ -14,6 +14,7 @@
 #include "experiments/measured/measured_json.hpp"
 #include "experiments/measured/measured_line.hpp"
 #include "experiments/measured/nccl_tests_text.hpp"
+#include "experiments/measured/osu_text.hpp"
 #include "sim/call/config_options.hpp"
 
 namespace cclgym {
@@ -123,7 +124,7 @@ std::vector<double> samples_of(const MeasuredLine& reader) {
   return samples_s;
 }
 
-// Number of nodes in the label of a fabric ("ndv4 servers=2"); 0 if it does not have one.
+// Number of nodes in the label of a fabric ("ndv4 nodes=2"); 0 if it does not have one.
 int nodes_of_label(const std::string& label) {
   int nodes = 0;
   for (std::string_view word : split(label, ' ')) {
@@ -260,6 +261,13 @@ bool is_csv_header(std::string_view line) {
   });
 }
 
+// The output of a benchmark.
+std::vector<Measurement> read_log(std::string_view text, const std::string& path,
+                                  const MeasuredFileContext& context) {
+  return is_osu_text(text) ? read_osu_text(text, path, context)
+                           : read_nccl_tests_text(text, path, context);
+}
+
 }  // namespace
 
 std::optional<CollectiveKind> measured_collective(std::string_view name) {
@@ -301,7 +309,7 @@ std::vector<Measurement> read_measured_file(const std::string& path,
     const std::string_view line = lines[i];
     if (line.empty() || line.front() == '#') continue;
     if (!header) {
-      if (!is_csv_header(line)) return read_nccl_tests_text(text, path, context);
+      if (!is_csv_header(line)) return read_log(text, path, context);
       header.emplace(line, SourceLocation{path, i + 1, 1});
       continue;
     }
@@ -316,7 +324,7 @@ std::vector<Measurement> read_measured_file(const std::string& path,
     rows.back().where = {path, i + 1, 1};
     check.row(reader, rows.back());
   }
-  if (!header) return read_nccl_tests_text(text, path, context);
+  if (!header) return read_log(text, path, context);
   if (rows.empty()) throw UserError({path, 0, 0}, "has a header line but no measurement");
   check.check();
   return rows;

@@ -18,7 +18,7 @@ struct Measurement {
   int ranks = 0;              ///< >= 2
   int nodes = 1;              ///< number of nodes, 1 to ranks
   bool nodes_stated = false;  ///< false: `nodes` is that of the context, or 1
-  std::string fabric{};       ///< label of the fabric, "ndv4 servers=2"; empty: not stated
+  std::string fabric{};       ///< label of the fabric, "ndv4 nodes=2"; empty: not stated
   std::string nccl_version;   ///< "2.18"; empty: not stated
   std::string config;         ///< distinguishes the run; may be empty
   CollectiveKind collective = CollectiveKind::AllReduce;
@@ -66,7 +66,7 @@ struct MeasuredFileContext {
 /// logged, which can be fewer than those asked for. Sizes are in bytes, times in microseconds, both
 /// plain numbers. Lines that start with # are comments. The CSV of rccl-tests (-Z csv) has names of
 /// its own for these columns. JSON is read as measured_json.hpp says, any other file as the output
-/// of nccl-tests (nccl_tests_text.hpp).
+/// of the OSU Micro-Benchmarks (osu_text.hpp) or nccl-tests (nccl_tests_text.hpp).
 ///
 /// Throws UserError at the place of the error: a column that is missing, unknown or repeated; a
 /// number with a unit, or one that is invalid, not finite, zero or negative; ranks that do not fill

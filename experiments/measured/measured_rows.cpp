@@ -36,7 +36,7 @@ std::string fabric_of(const Measurement& row, std::span<const MeasuredOn> fabric
   throw UserError(
       row.where, fmt::format("the row has {} ranks and names no fabric, but {} of the experiment's "
                              "fabrics have as many; expected one, or a column fabric with the "
-                             "label of one (\"ndv4 servers=2\")",
+                             "label of one (\"ndv4 nodes=2\")",
                              row.ranks, fitting == 0 ? "none" : std::to_string(fitting)));
 }
 

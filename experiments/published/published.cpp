@@ -233,7 +233,7 @@ bool PublishedRow::covers(std::uint64_t bytes) const {
 bool PublishedRow::is_of(const ExperimentFabric& candidate) const {
   const int count = candidate.fabric->servers();
   const bool same_name =
-      candidate.label == fabric || candidate.label == fmt::format("{} servers={}", fabric, count);
+      candidate.label == fabric || candidate.label == fmt::format("{} nodes={}", fabric, count);
   return same_name && count == servers && candidate.fabric->ranks() == gpus;
 }
 

@@ -22,13 +22,19 @@ Json optional_value(const std::optional<Value>& value) {
 }
 
 Json config_json(const ConfigTime& config) {
-  return {{"algorithm", config.algorithm},   {"program", config.program},
-          {"protocol", config.protocol},     {"channels", config.channels},
-          {"instances", config.instances},   {"threads", config.threads},
-          {"tile_bytes", config.tile_bytes}, {"slots", config.slots},
+  return {{"algorithm", config.algorithm},
+          {"program", config.program},
+          {"protocol", config.protocol},
+          {"channels", config.channels},
+          {"instances", config.instances},
+          {"threads", config.threads},
+          {"tile_bytes", config.tile_bytes},
+          {"slots", config.slots},
           {"legal_in", config.legal_in},
-          {"time_us", config.time_us},       {"algbw_GBps", config.algbw_GBps},
-          {"busbw_GBps", config.busbw_GBps}, {"speedup", optional_value(config.speedup)},
+          {"time_us", config.time_us},
+          {"algbw_GBps", config.algbw_GBps},
+          {"busbw_GBps", config.busbw_GBps},
+          {"speedup", optional_value(config.speedup)},
           {"baseline_us", optional_value(config.baseline_us)}};
 }
 
@@ -77,6 +83,7 @@ Json block_json(const BlockSummary& block) {
           {"cost_model", block.cost_model},
           {"relays", block.relays},
           {"interval", block.interval},
+          {"drops", block.drops},
           {"illegal", block.illegal},
           {"bus_factor", kind ? bus_bandwidth_factor(*kind, block.ranks) : 1.0},
           {"sizes", std::move(sizes)},

@@ -77,7 +77,7 @@
           `${format.count(block.nodes, 'node')}, cost model ${block.cost_model}. Each line ` +
           `is an algorithm and protocol with its best configuration at each size` +
           (report.rows.some(report.isChosen) ? ', or a tuner' : '') +
-          `; point at it for the values.` + [block.relays, block.interval, block.illegal].filter(note => note).map(note => ` ${note}.`).join('')),
+          `; point at it for the values.` + [block.relays, block.interval, block.drops, block.illegal].filter(note => note).map(note => ` ${note}.`).join('')),
       ...report.plotsOf(block),
       element('h3', {}, 'Best configuration by size'),
       element('p', {class: 'muted'}, 'Time of each algorithm and protocol (with its best ' +

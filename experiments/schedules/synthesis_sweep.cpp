@@ -45,8 +45,9 @@ void check_sizes(const std::string& text, CollectiveKind collective, int ranks,
       if (!seen.insert(bytes).second) {
         throw UserError(where, fmt::format("sizes has {} more than once", format_bytes(bytes)));
       }
-      const std::string reason = check_size(collective, bytes, ranks);
-      if (!reason.empty()) throw UserError(where, reason);
+      if (rounded_size(collective, bytes, ranks) == 0) {
+        throw UserError(where, check_size(collective, bytes, ranks));
+      }
     }
   }
 }
@@ -62,7 +63,8 @@ std::string sweep_yaml(const SynthesisSweep& sweep) {
   }
   std::string yaml = fmt::format(
       "# Written by cclgym synthesize: chooses the best synthesised program for each size.\n"
-      "name: {}\nfabrics: {}\ncollectives: {}\nalgorithms:\n{}sizes: {}\ncost_model: {}\nlegal: any\n",
+      "name: {}\nfabrics: {}\ncollectives: {}\nalgorithms:\n{}sizes: {}\ncost_model: {}\nlegal: "
+      "any\n",
       yaml_scalar(sweep.name), fabric_yaml(sweep.fabric), to_string(sweep.collective), algorithms,
       sweep.sizes, yaml_scalar(sweep.cost_model));
   if (is_rooted(sweep.collective)) yaml += fmt::format("root: {}\n", sweep.root);

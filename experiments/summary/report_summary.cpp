@@ -91,8 +91,7 @@ ConfigTime over_seeds(std::span<const ResultRow> rows,
 // `faster` takes the names of configurations that are faster than the best without competing.
 SizeSummary summarize_size(std::span<const ResultRow> rows, const std::vector<bool>& compete,
                            const std::vector<std::optional<double>>& speedups,
-                           const std::vector<std::size_t>& of_size,
-                           std::set<std::string>& faster) {
+                           const std::vector<std::size_t>& of_size, std::set<std::string>& faster) {
   const auto key = [](const ResultRow& row) {
     return std::tuple<std::string_view, std::string_view, std::string_view, int, int, int,
                       std::uint64_t, int>(row.algorithm, row.program, row.protocol, row.channels,
@@ -321,11 +320,42 @@ std::string relay_text(const Fabric& fabric) {
   return text;
 }
 
+namespace {
+
+// The tuners whose time falls by a tenth or more from one size to the next, with the first such
+// sizes: their choice changes too late. `by_size` has the rows of a block.
+std::string drops_text(std::span<const ResultRow> rows,
+                       const std::map<std::uint64_t, std::vector<std::size_t>>& by_size) {
+  constexpr double kNoise = 1.1;
+  std::map<std::string_view, std::map<std::uint64_t, std::vector<double>>> times;
+  for (const auto& [bytes, of_size] : by_size) {
+    for (const std::size_t i : of_size) {
+      if (rows[i].chosen()) times[rows[i].algorithm][bytes].push_back(rows[i].time_us);
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [tuner, series] : times) {
+    for (auto next = std::next(series.begin()); next != series.end(); ++next) {
+      const auto& [bytes, us] = *std::prev(next);
+      if (median(us) < kNoise * median(next->second)) continue;
+      texts.push_back(fmt::format("{} takes {:.0f} us for {}, but {:.0f} us for {}", tuner,
+                                  median(us), format_bytes(bytes), median(next->second),
+                                  format_bytes(next->first)));
+      break;
+    }
+  }
+  if (texts.empty()) return "";
+  return fmt::format(
+      "a choice that changes too late (docs/fidelity.md, The default's own "
+      "mistakes): {}",
+      fmt::join(texts, "; "));
+}
+
+}  // namespace
+
 std::vector<bool> competing(const Experiment& experiment, std::span<const ResultRow> rows) {
   using Key = std::tuple<std::string_view, std::string_view, int>;
-  const auto key = [](const ResultRow& row) {
-    return Key{row.fabric, row.collective, row.ranks};
-  };
+  const auto key = [](const ResultRow& row) { return Key{row.fabric, row.collective, row.ranks}; };
   std::set<Key> judged;
   for (const ResultRow& row : rows) {
     if (row.legal_in != "-") judged.insert(key(row));
@@ -382,6 +412,7 @@ ResultSummary summarize(const Experiment& experiment, std::span<const ResultRow>
       block.illegal = fmt::format("faster at some sizes, but not NCCL's own (legal: any): {}",
                                   fmt::join(faster, ", "));
     }
+    block.drops = drops_text(rows, by_size[b]);
     taken += add_measured(block, measured);
     if (experiment.measured_speedup) add_measured_speedups(block, experiment, rows, measured);
   }

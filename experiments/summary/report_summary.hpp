@@ -40,7 +40,7 @@ struct ConfigTime {
 struct SizeSummary {
   std::uint64_t bytes = 0;
   ConfigTime best;  ///< shortest time of a row that competes; a tie goes to the first in row order
-  std::optional<ConfigTime> best_ring;  ///< best of the algorithms "ring" and "ring-…"
+  std::optional<ConfigTime> best_ring;             ///< best of the algorithms "ring" and "ring-…"
   std::vector<std::optional<double>> measured_us;  ///< in the order of BlockSummary::measured
 };
 
@@ -68,6 +68,7 @@ struct BlockSummary {
   std::string cost_model;
   std::string relays;              ///< relay_text of the fabric
   std::string illegal;             ///< faster than the best, but not legal in NCCL; may be empty
+  std::string drops;               ///< tuners that take less time for twice the size; may be empty
   std::string interval;            ///< of ExperimentFabric::intervals; empty if NCCL chose no row
   std::vector<SizeSummary> sizes;  ///< ascending
   std::vector<MeasuredSeries> measured;
@@ -93,8 +94,8 @@ struct ResultSummary {
 /// such cell.
 [[nodiscard]] std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row);
 
-/// Whether each row competes for the best at its size: if it is legal in NCCL, or with legal: any, or
-/// if no row of its fabric and collective is legal.
+/// Whether each row competes for the best at its size: if it is legal in NCCL, or with legal: any,
+/// or if no row of its fabric and collective is legal.
 [[nodiscard]] std::vector<bool> competing(const Experiment& experiment,
                                           std::span<const ResultRow> rows);
 

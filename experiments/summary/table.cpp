@@ -138,7 +138,7 @@ std::string block_text(const Experiment& experiment, const BlockSummary& block,
   std::string text = fmt::format("\n{}, {}: {} rank{} on {} node{}, cost model {}\n", block.fabric,
                                  block.collective, block.ranks, block.ranks == 1 ? "" : "s",
                                  block.servers, block.servers == 1 ? "" : "s", block.cost_model);
-  for (const std::string& note : {block.relays, block.interval, block.illegal}) {
+  for (const std::string& note : {block.relays, block.interval, block.drops, block.illegal}) {
     if (!note.empty()) text += "  " + note + "\n";
   }
   std::vector<Column> columns = best_columns(experiment, block, summary);

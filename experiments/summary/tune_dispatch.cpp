@@ -200,8 +200,7 @@ std::vector<Column> columns_of(const TunedBlock& block) {
         column.cells, [](const std::string& cell) { return cell == kOfProtocol; });
     if (!usual) columns.push_back(std::move(column));
   };
-  stated("tile",
-         [](const TunedRange& range) { return tile_text(range.range.choice.tile_bytes); });
+  stated("tile", [](const TunedRange& range) { return tile_text(range.range.choice.tile_bytes); });
   stated("slots", [](const TunedRange& range) { return slots_text(range.range.choice.slots); });
   columns.push_back(text_column(block, "tested", false, [](const TunedRange& range) {
     return std::to_string(range.tested);

@@ -75,7 +75,8 @@ class AxisReader {
     }
     const std::string& text = item.as_text();
     library_.add_spelled(text, item.location());
-    if (library_.find(text) != nullptr || is_tuner(text)) return text;
+    if (const AlgorithmEntry* entry = library_.find(text)) return entry->name;
+    if (is_tuner(text)) return text;
     throw UserError(item.location(), unknown_name_message("algorithm", text,
                                                           experiment_option("algorithms").choices));
   }

@@ -7,6 +7,7 @@
 #include "core/hash.hpp"
 #include "core/units.hpp"
 #include "core/version.hpp"
+#include "sim/simulator.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
 
 namespace cclgym {
@@ -14,7 +15,10 @@ namespace cclgym {
 bool CellSelector::matches(const Experiment& experiment, const Cell& cell) const {
   const bool call =
       (!fabric || *fabric == cell.fabric) && (!collective || *collective == cell.call.collective) &&
-      (!algorithm || *algorithm == cell.named()) && (!bytes || *bytes == cell.call.bytes);
+      (!algorithm || *algorithm == cell.named()) &&
+      (!bytes || cell.call.bytes == rounded_size(cell.call.collective, *bytes,
+                                                 experiment.fabrics[cell.fabric].fabric->ranks(),
+                                                 experiment.element_bytes));
   if (!call) return false;
   if (!protocol && !channels && !instances && !threads && !tile_bytes && !slots) return true;
   if (!cell.tuner.empty()) return false;
@@ -90,13 +94,12 @@ std::string key_label(std::string label) {
 
 std::string cell_key(const Experiment& experiment, const Cell& cell) {
   const bool chosen = !cell.tuner.empty();
-  return fmt::format("{}/{}/{}/{}/s{}{}", key_label(experiment.fabrics[cell.fabric].label),
-                     to_string(cell.call.collective),
-                     chosen ? key_label(cell.tuner) : config_key(cell.config),
-                     format_bytes(cell.call.bytes), cell.seed,
-                     chosen ? std::string()
-                            : config_suffix(experiment.fabrics[cell.fabric].cost_model,
-                                            cell.config));
+  return fmt::format(
+      "{}/{}/{}/{}/s{}{}", key_label(experiment.fabrics[cell.fabric].label),
+      to_string(cell.call.collective), chosen ? key_label(cell.tuner) : config_key(cell.config),
+      format_bytes(cell.call.bytes), cell.seed,
+      chosen ? std::string()
+             : config_suffix(experiment.fabrics[cell.fabric].cost_model, cell.config));
 }
 
 std::string legal_in(const Experiment& experiment, const Cell& cell) {
@@ -104,9 +107,10 @@ std::string legal_in(const Experiment& experiment, const Cell& cell) {
   if (!fabric.offer) return "-";
   const Config& config = cell.config;
   const ConfigChoice choice = choice_under(fabric.cost_model, config);
-  const bool own = cell.tuner.starts_with("nccl-default") && is_of_nccl(config.algorithm, cell.tuner);
-  const bool settable = config.instances == 1 && !choice.slots &&
-                        (!choice.tile_bytes || fabric.offer->sets_chunks());
+  const bool own =
+      cell.tuner.starts_with("nccl-default") && is_of_nccl(config.algorithm, cell.tuner);
+  const bool settable =
+      config.instances == 1 && !choice.slots && (!choice.tile_bytes || fabric.offer->sets_chunks());
   const bool legal = own || (settable && fabric.offer->has(cell.call.collective, config.algorithm,
                                                            config.protocol));
   return legal ? "NCCL " + fabric.offer->version().to_string() : "-";

@@ -68,7 +68,7 @@ struct CellSelector {
   std::optional<int> threads;
   std::optional<TileBytes> tile_bytes;
   std::optional<Slots> slots;
-  std::optional<std::uint64_t> bytes;
+  std::optional<std::uint64_t> bytes;  ///< as the experiment gives the size, before rounding
   SourceLocation location;
 
   [[nodiscard]] bool matches(const Experiment& experiment, const Cell& cell) const;
@@ -101,6 +101,7 @@ struct Experiment {
                             ///< instances, threads, tile, slots, size, seed
   std::string engine;
   std::uint64_t repetitions = 1;
+  int element_bytes = 4;
   TimeOf time_of = TimeOf::Call;
   /// True if configurations that NCCL cannot run compete for the best, too (key legal).
   bool any_legal = false;
@@ -124,8 +125,9 @@ struct Experiment {
 
 /// Name of a cell in results and messages, unique in its experiment:
 /// "ndv4/allreduce/ring/LL/c4/t512/64KiB/s1", followed by "/r8" (instances), "/tile-32KiB" and
-/// "/slots-8" if they are not the protocol's; for a tuner "ndv4/allreduce/nccl-default:2.8.4/64KiB/s1". '_' replaces '/' and
-/// spaces of the labels of fabric and tuner: "ring_gpus=16/…".
+/// "/slots-8" if they are not the protocol's; for a tuner
+/// "ndv4/allreduce/nccl-default:2.8.4/64KiB/s1". '_' replaces '/' and spaces of the labels of
+/// fabric and tuner: "ring_gpus=16/…".
 [[nodiscard]] std::string cell_key(const Experiment& experiment, const Cell& cell);
 /// The release in which NCCL carries out the cell's call as configured, by itself or by a tuner's
 /// choice: "NCCL 2.30.7"; "-" if it does not.

@@ -243,8 +243,11 @@ const std::vector<OptionSpec>& cost_model_choice_options() {
 
 const std::vector<std::pair<std::string, int>>& data_types() {
   static const std::vector<std::pair<std::string, int>> types{
-      {"int8", 1},   {"uint8", 1},   {"float16", 2}, {"bfloat16", 2}, {"int32", 4},
-      {"uint32", 4}, {"float32", 4}, {"int64", 8},   {"uint64", 8},   {"float64", 8}};
+      {"int8", 1},   {"uint8", 1},   {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"f8e4m3", 1},
+      {"f8e5m2", 1}, {"float16", 2}, {"half", 2},     {"fp16", 2},     {"bfloat16", 2},
+      {"bf16", 2},   {"int32", 4},   {"uint32", 4},   {"float32", 4},  {"float", 4},
+      {"fp32", 4},   {"int64", 8},   {"uint64", 8},   {"float64", 8},  {"double", 8},
+      {"fp64", 8}};
   return types;
 }
 

@@ -71,7 +71,6 @@ class Loader {
     read_fabrics();
     make_cells(experiment_, axes_, document_.location(),
                {.root = static_cast<int>(root_.value),
-                .element_bytes = element_bytes_,
                 .most_cells = settings_.most_cells,
                 .on_progress = settings_.on_progress});
     read_selectors();
@@ -89,7 +88,7 @@ class Loader {
     const YamlValue root = value_of("root");
     root_ = {read_integer(root, experiment_option("root")), root.location()};
     const OptionSpec& types = experiment_option("datatype");
-    element_bytes_ = data_types()[read_choice(value_of("datatype"), types)].second;
+    experiment_.element_bytes = data_types()[read_choice(value_of("datatype"), types)].second;
   }
 
   void read_fabrics() {
@@ -230,7 +229,6 @@ class Loader {
   Experiment& experiment_;
   ExperimentAxes axes_;
   Located<std::int64_t> root_;
-  int element_bytes_ = 4;
   const LoadSettings& settings_;
 };
 

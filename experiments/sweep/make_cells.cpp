@@ -25,6 +25,7 @@ class CellMaker {
     make_tuners();
     check_algorithms();
     check_collectives();
+    report_sizes();
     check_number(where);
     for (std::size_t fabric = 0; fabric < experiment_.fabrics.size(); ++fabric) {
       for (const auto& collective : axes_.collectives) {
@@ -39,7 +40,8 @@ class CellMaker {
       }
     }
     if (experiment_.cells.empty()) {
-      throw UserError(axes_.channels.front().where,
+      const SourceLocation& channels = axes_.channels.front().where;
+      throw UserError(channels.line == 0 ? axes_.sizes.front().where : channels,
                       "nothing is left to simulate: " + experiment_.skipped.back());
     }
   }
@@ -163,18 +165,52 @@ class CellMaker {
         done = has_anywhere(i, collective.value);
       }
       if (!done) refuse_collective(collective);
-      for (const ExperimentFabric& fabric : experiment_.fabrics) check_sizes(collective, fabric);
     }
   }
 
-  void check_sizes(const Located<CollectiveKind>& collective,
-                   const ExperimentFabric& fabric) const {
+  // Sizes of a collective on a fabric, each once, rounded as by nccl-tests; without those that are
+  // too small.
+  [[nodiscard]] std::vector<std::uint64_t> sizes_of(std::size_t fabric,
+                                                    CollectiveKind collective) const {
+    std::vector<std::uint64_t> sizes;
     for (const Located<std::uint64_t>& size : axes_.sizes) {
-      const std::string reason = check_size(collective.value, size.value, fabric.fabric->ranks(),
-                                            constants_.element_bytes);
-      if (reason.empty()) continue;
-      throw UserError(size.where, fmt::format("on fabric '{}': {}", fabric.label, reason));
+      const std::uint64_t bytes = rounded(fabric, collective, size.value);
+      if (bytes > 0 && std::ranges::find(sizes, bytes) == sizes.end()) sizes.push_back(bytes);
     }
+    return sizes;
+  }
+
+  [[nodiscard]] std::uint64_t rounded(std::size_t fabric, CollectiveKind collective,
+                                      std::uint64_t bytes) const {
+    return rounded_size(collective, bytes, experiment_.fabrics[fabric].fabric->ranks(),
+                        experiment_.element_bytes);
+  }
+
+  // Reports the sizes that sizes_of() rounds or leaves out.
+  void report_sizes() {
+    std::size_t count = 0;
+    std::string first;
+    for (const Located<CollectiveKind>& collective : axes_.collectives) {
+      for (std::size_t fabric = 0; fabric < experiment_.fabrics.size(); ++fabric) {
+        const ExperimentFabric& on = experiment_.fabrics[fabric];
+        for (const Located<std::uint64_t>& size : axes_.sizes) {
+          const std::uint64_t bytes = rounded(fabric, collective.value, size.value);
+          const int ranks = on.fabric->ranks();
+          if (bytes == 0) {
+            skip(fmt::format(
+                "on fabric '{}': {}", on.label,
+                check_size(collective.value, size.value, ranks, experiment_.element_bytes)));
+          } else if (bytes != size.value && count++ == 0) {
+            first = rounding_text(collective.value, size.value, ranks, bytes);
+          }
+        }
+      }
+    }
+    if (count == 0) return;
+    experiment_.warnings.push_back(fmt::format(
+        "sizes that the ranks do not divide are rounded down to 16 B per rank, as by nccl-tests: "
+        "{}{}",
+        first, count == 1 ? "" : fmt::format(" (and {} more)", count - 1)));
   }
 
   [[noreturn]] void refuse_algorithm(std::size_t algorithm) const {
@@ -277,21 +313,21 @@ class CellMaker {
         seen.push_back(key);
         const int min_slots = experiment_.algorithms.at(tiled.algorithm).min_slots;
         if (tiled.slots > 0 && tiled.slots < min_slots) {
-          skip_once(fmt::format("program '{}' deadlocks with slots {}; it needs at least {}",
-                                tiled.algorithm, tiled.slots, min_slots));
+          skip(fmt::format("program '{}' deadlocks with slots {}; it needs at least {}",
+                           tiled.algorithm, tiled.slots, min_slots));
           continue;
         }
-        for (const auto& size : axes_.sizes) {
-          add_seeds({.fabric = fabric, .call = call(collective, size.value), .config = tiled});
+        for (const std::uint64_t bytes : sizes_of(fabric, collective)) {
+          add_seeds({.fabric = fabric, .call = call(collective, bytes), .config = tiled});
         }
       }
     }
   }
 
   // Adds the first note of a tuner about its choices for a collective on a fabric.
-  void add_note(const Tuner& tuner, CollectiveKind collective) {
-    for (const auto& size : axes_.sizes) {
-      const std::string note = tuner.note(call(collective, size.value));
+  void add_note(const Tuner& tuner, std::size_t fabric, CollectiveKind collective) {
+    for (const std::uint64_t bytes : sizes_of(fabric, collective)) {
+      const std::string note = tuner.note(call(collective, bytes));
       if (note.empty()) continue;
       std::vector<std::string>& all = experiment_.warnings;
       if (std::ranges::find(all, note) == all.end()) all.push_back(note);
@@ -302,11 +338,11 @@ class CellMaker {
   void add_chosen(std::size_t fabric, CollectiveKind collective, std::size_t algorithm) {
     const ExperimentFabric& on = experiment_.fabrics[fabric];
     const Located<std::string>& name = axes_.algorithms[algorithm];
-    add_note(*tuners_[algorithm][fabric], collective);
-    for (const auto& size : axes_.sizes) {
+    add_note(*tuners_[algorithm][fabric], fabric, collective);
+    for (const std::uint64_t bytes : sizes_of(fabric, collective)) {
       Cell cell;
       cell.fabric = fabric;
-      cell.call = call(collective, size.value);
+      cell.call = call(collective, bytes);
       cell.tuner = name.value;
       std::string reason;
       try {
@@ -323,7 +359,7 @@ class CellMaker {
       if (!reason.empty()) {
         throw UserError(name.where,
                         fmt::format("on fabric '{}', {} of {}: {}", on.label, to_string(collective),
-                                    format_bytes(size.value), reason));
+                                    format_bytes(bytes), reason));
       }
       add_seeds(std::move(cell));
     }
@@ -345,11 +381,9 @@ class CellMaker {
                        axes_.algorithms[algorithm].value);
   }
 
-  void skip(std::string what) { experiment_.skipped.push_back(std::move(what)); }
-
-  void skip_once(std::string what) {
-    const std::vector<std::string>& all = experiment_.skipped;
-    if (std::find(all.begin(), all.end(), what) == all.end()) skip(std::move(what));
+  void skip(std::string what) {
+    std::vector<std::string>& all = experiment_.skipped;
+    if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(std::move(what));
   }
 
   Experiment& experiment_;

@@ -14,8 +14,7 @@ namespace cclgym {
 
 /// Settings that are the same in all cells.
 struct CellConstants {
-  int root = 0;           ///< for rooted collectives
-  int element_bytes = 4;  ///< sizes must be multiples of it
+  int root = 0;  ///< for rooted collectives
   std::size_t most_cells = 0;
   /// TunerSite::on_progress of all tuners.
   std::function<void(const std::string&)> on_progress{};

@@ -105,7 +105,10 @@ CellSelector read_selector(const YamlValue& value, const std::vector<OptionSpec>
       [](const YamlValue& one) { return parse_collective(one.as_text()); }, name_text);
   selector.algorithm = select(
       value, "algorithm", axes.algorithms,
-      [](const YamlValue& one) { return std::optional<std::string>(one.as_text()); },
+      [&](const YamlValue& one) {
+        const AlgorithmEntry* entry = experiment.algorithms.find(one.as_text());
+        return std::optional<std::string>(entry == nullptr ? one.as_text() : entry->name);
+      },
       [](const std::string& text) { return text; });
   selector.protocol = select(
       value, "protocol", axes.protocols,

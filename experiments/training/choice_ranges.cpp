@@ -117,7 +117,7 @@ std::vector<PublishedRow> published_regimes() {
 }
 
 bool is_of_fabric(const PublishedRow& row, const std::string& fabric) {
-  return fabric == fmt::format("{} servers={}", row.fabric, row.servers) ||
+  return fabric == fmt::format("{} nodes={}", row.fabric, row.servers) ||
          (row.servers == 1 && fabric == row.fabric);
 }
 

@@ -28,7 +28,7 @@ struct ChoiceRange {
 /// The rows of the published files built into the program that name the fastest configuration over
 /// a range of sizes, in the order of the files.
 [[nodiscard]] std::vector<PublishedRow> published_regimes();
-/// True if a row is about the fabric with this label: "ndv4", "ndv4 servers=2".
+/// True if a row is about the fabric with this label: "ndv4", "ndv4 nodes=2".
 [[nodiscard]] bool is_of_fabric(const PublishedRow& row, const std::string& fabric);
 
 /// Collectives of a part, in the order of its cells.

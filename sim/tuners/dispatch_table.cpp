@@ -39,7 +39,7 @@ std::vector<OptionSpec> make_dispatch_options() {
 std::vector<OptionSpec> make_block_options() {
   return {
       {.name = "fabric",
-       .description = "label of the fabric, as in results (\"ndv4\", \"ndv4 servers=2\")",
+       .description = "label of the fabric, as in results (\"ndv4\", \"ndv4 nodes=2\")",
        .required = true},
       {.name = "collective",
        .kind = OptionKind::Choice,

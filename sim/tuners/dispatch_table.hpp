@@ -31,7 +31,7 @@ struct DispatchRange {
 
 /// The ranges of one collective on one fabric.
 struct DispatchBlock {
-  std::string fabric;  ///< label as in experiments: "ndv4 servers=2"
+  std::string fabric;  ///< label as in experiments: "ndv4 nodes=2"
   CollectiveKind collective = CollectiveKind::AllReduce;
   std::vector<DispatchRange> ranges{};  ///< ascending, disjoint
   SourceLocation where{};

@@ -137,7 +137,7 @@ Config read_short_config(std::string_view text, const AlgorithmLibrary& library,
                                        "algorithms prints tuners and algorithms)",
                                        quoted(text), nearest));
   }
-  (void)library.at(config.algorithm);
+  config.algorithm = library.at(config.algorithm).name;
   if (parts.size() > 1) config.protocol = read_protocol(parts[1], where);
   if (parts.size() > 2) {
     config.channels = static_cast<int>(read_integer(parts[2], config_option("channels"), where));

@@ -44,7 +44,7 @@ class Tuner {
 /// Fabric, cost model and place in a file for which a tuner is made.
 struct TunerSite {
   std::shared_ptr<const Fabric> fabric;
-  /// The fabric's label in experiments ("ndv4 servers=2"); empty: the fabric's name.
+  /// The fabric's label in experiments ("ndv4 nodes=2"); empty: the fabric's name.
   std::string fabric_label{};
   /// Determines the tile size and slots of a protocol (with_protocol_tiles).
   CostModel cost_model{};

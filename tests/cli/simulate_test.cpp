@@ -106,13 +106,31 @@ TEST_CASE("simulate notes that NCCL's kernels for symmetric memory do not apply"
   CHECK(run("nccl-default:2.28.3", {"--nodes", "2"}).err.empty());
 }
 
-TEST_CASE("simulate: sizes are multiples of the type's elements", "[cli][simulate]") {
-  const std::vector<std::string> odd{"--collective", "allreduce", "--algorithm",
-                                     "ring",         "--size",    "1022B"};
-  CHECK(refusal(odd).starts_with("error: --size: allreduce of 1022 B is not a multiple of 4 B"));
-  std::vector<std::string> half = odd;
-  half.insert(half.end(), {"--datatype", "float16"});
-  CHECK(simulate(half).code == 0);
+TEST_CASE("simulate: sizes are rounded to the type's elements", "[cli][simulate]") {
+  const auto odd = [](const std::string& size, const std::string& type) {
+    return std::vector<std::string>{"--collective", "allreduce", "--algorithm", "ring",
+                                    "--size",       size,        "--datatype",  type};
+  };
+  CHECK(simulate(odd("1022B", "float")).err ==
+        "note: allreduce of 1022 B on 8 ranks runs with 1020 B: nccl-tests rounds so, too\n");
+  CHECK(simulate(odd("1023B", "bf16")).err ==
+        "note: allreduce of 1023 B on 8 ranks runs with 1022 B: nccl-tests rounds so, too\n");
+  for (const char* type : {"fp16", "half", "BF16"}) CHECK(simulate(odd("1022B", type)).err.empty());
+  CHECK(simulate(odd("1023B", "fp8_e4m3")).err.empty());
+  CHECK(refusal(odd("3B", "float32"))
+            .starts_with("error: --size: allreduce of 3 B is not a multiple of 4 B"));
+}
+
+TEST_CASE("simulate: names in any case, as NCCL and PyTorch write them", "[cli][simulate]") {
+  const auto out = [](const char* collective, const char* algorithm, const char* protocol) {
+    const Ended ended = simulate({"--collective", collective, "--algorithm", algorithm,
+                                  "--protocol", protocol, "--size", "1M"});
+    CHECK(ended.code == 0);
+    return ended.out;
+  };
+  CHECK(out("AllReduce", "TREE", "SIMPLE") == out("all_reduce", "tree", "simple"));
+  CHECK(out("AllReduce", "Ring", "ll128") == out("allreduce", "ring", "LL128"));
+  CHECK(out("AllReduce", "All_Pairs", "LL") == out("allreduce", "all-pairs", "LL"));
 }
 
 TEST_CASE("simulate: a root for collectives that have one", "[cli][simulate]") {

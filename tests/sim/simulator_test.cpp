@@ -176,3 +176,30 @@ TEST_CASE("unsuitable sizes are refused with the nearest suitable ones", "[sim][
         "allreduce of 3 B is not a multiple of 4 B (4 B elements); nearest: 4 B");
   CHECK(check_size(CollectiveKind::AllReduce, 0, 8) == "a size must be > 0");
 }
+
+TEST_CASE("a size is rounded down to 16 B per rank, as by nccl-tests", "[sim][simulator]") {
+  using enum CollectiveKind;
+  for (const auto collective : {AllGather, ReduceScatter, AllToAll}) {
+    CHECK(rounded_size(collective, 64 << 10, 24) == 65280);  // 24 x 2720 B
+    CHECK(rounded_size(collective, 64 << 10, 72) == 64512);  // 72 x 896 B
+    CHECK(rounded_size(collective, 64 << 10, 16) == 64 << 10);
+    CHECK(rounded_size(collective, 96, 24) == 96);    // a whole element per rank is kept
+    CHECK(rounded_size(collective, 200, 24) == 192);  // 8 B per rank
+    CHECK(rounded_size(collective, 64, 24) == 0);
+    CHECK(rounded_size(collective, 200, 24, 8) == 192);
+    CHECK(rounded_size(collective, 100, 24, 8) == 0);
+  }
+  CHECK(rounded_size(AllReduce, 64 << 10, 24) == 64 << 10);
+  CHECK(rounded_size(AllReduce, 1003, 24) == 1000);
+  CHECK(rounded_size(AllReduce, 1003, 24, 8) == 1000);
+  CHECK(rounded_size(AllReduce, 3, 8) == 0);
+  // A rounded size is valid, and the largest that has 16 B per rank.
+  for (int ranks = 2; ranks < 80; ++ranks) {
+    for (const std::uint64_t bytes : {5000U, 65536U, 1000003U}) {
+      const std::uint64_t rounded = rounded_size(AllGather, bytes, ranks);
+      CHECK(check_size(AllGather, rounded, ranks).empty());
+      CHECK(rounded <= bytes);
+      CHECK(bytes - rounded < 16U * static_cast<unsigned>(ranks));
+    }
+  }
+}

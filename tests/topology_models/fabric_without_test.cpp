@@ -43,10 +43,10 @@ TEST_CASE("the label of a result names the parts that are left out", "[topology_
   spec.name = "ndv4";
   spec.servers = 2;
   spec.without = "server0/nic1,server1/nic0";
-  CHECK(fabric_label(spec) == "ndv4 servers=2 without=server0/nic1+server1/nic0");
+  CHECK(fabric_label(spec) == "ndv4 nodes=2 without=server0/nic1+server1/nic0");
   // Blanks do not make another fabric.
   spec.without = "server0/nic1, server1/nic0 ";
-  CHECK(fabric_label(spec) == "ndv4 servers=2 without=server0/nic1+server1/nic0");
+  CHECK(fabric_label(spec) == "ndv4 nodes=2 without=server0/nic1+server1/nic0");
   CHECK(make_fabric(spec)->name() == fabric_of("ndv4", 2, "server0/nic1,server1/nic0")->name());
 }
 

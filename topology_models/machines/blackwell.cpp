@@ -96,7 +96,8 @@ FabricModel gb200_nvl72_model() {
                       "NVIDIA Blackwell architecture brief"},
                      infiniband_latency_fact(),
                      {"8 racks share leaf switches",
-                      "NVIDIA DGX GB200 SuperPOD (scalable unit: 8 racks)"}}},
+                      "NVIDIA DGX GB200 SuperPOD (scalable unit: 8 racks)"}},
+           .trays = 18},
           build_gb200_nvl72};
 }
 

@@ -191,7 +191,7 @@ std::string fabric_label(const FabricSpec& spec) {
   std::string label = spec.name;
   for (const FabricField& field : fabric_fields()) {
     const std::optional<OptionValue> given = field.given.get(spec);
-    if (given) label += fmt::format(" {}={}", field.label, label_text(*given, field.spec()));
+    if (given) label += fmt::format(" {}={}", field.key(), label_text(*given, field.spec()));
   }
   return label;
 }
@@ -213,7 +213,7 @@ std::string comparable_fabric_label(std::string_view label) {
     const auto field = std::ranges::find_if(fabric_fields(), [&](const FabricField& one) {
       return key.size() < word.size() && is_called(one.spec(), key);
     });
-    plain += field == fabric_fields().end() ? key : std::string_view(field->label);
+    plain += field == fabric_fields().end() ? key : std::string_view(field->key());
     plain += word.substr(key.size());
   }
   return plain;

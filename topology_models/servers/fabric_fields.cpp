@@ -33,13 +33,8 @@ std::vector<std::string> names_of(std::initializer_list<Enum> values) {
 
 template <class Value>
 FabricField fabric_field(OptionSpec spec, std::optional<Value> FabricSpec::*given,
-                         Value FabricParameters::*resolved, std::string argument,
-                         std::string label = {}) {
-  if (label.empty()) label = spec.name;
-  return {.given = {spec, given},
-          .resolved = {spec, resolved},
-          .label = std::move(label),
-          .argument = std::move(argument)};
+                         Value FabricParameters::*resolved, std::string argument) {
+  return {.given = {spec, given}, .resolved = {spec, resolved}, .argument = std::move(argument)};
 }
 
 }  // namespace
@@ -54,7 +49,7 @@ const std::vector<FabricField>& fabric_fields() {
                     .min = 1,
                     .default_text = "1",
                     .aliases = {"servers"}},
-                   &Given::servers, &Resolved::servers, "N", "servers"),
+                   &Given::servers, &Resolved::servers, "N"),
       fabric_field({.name = "gpus",
                     .kind = OptionKind::Integer,
                     .description = "number of GPUs",
@@ -65,7 +60,7 @@ const std::vector<FabricField>& fabric_fields() {
                     .description = "number of GPUs used on each node, starting with its first",
                     .min = 1,
                     .aliases = {"gpus_per_server"}},
-                   &Given::gpus_per_server, &Resolved::gpus_per_server, "N", "gpus_per_server"),
+                   &Given::gpus_per_server, &Resolved::gpus_per_server, "N"),
       fabric_field({.name = "bandwidth",
                     .kind = OptionKind::Rate,
                     .description = "bandwidth of one GPU link unit in one direction",
@@ -106,7 +101,7 @@ const std::vector<FabricField>& fabric_fields() {
                     .min = 1,
                     .max = 65536,
                     .aliases = {"servers_per_leaf"}},
-                   &Given::servers_per_leaf, &Resolved::servers_per_leaf, "N", "servers_per_leaf"),
+                   &Given::servers_per_leaf, &Resolved::servers_per_leaf, "N"),
       fabric_field({.name = "rails",
                     .kind = OptionKind::Flag,
                     .description = "true: the leaf switches are rail-optimised: leaf k of "

@@ -16,7 +16,6 @@ namespace cclgym {
 struct FabricField {
   Field<FabricSpec> given;
   Field<FabricParameters> resolved;
-  std::string label;     ///< name in results ("ndv4 servers=2"), which never changes
   std::string argument;  ///< value name on the command line ("N"); empty: not an option there
 
   [[nodiscard]] const OptionSpec& spec() const { return given.spec(); }

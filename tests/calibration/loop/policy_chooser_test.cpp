@@ -176,12 +176,12 @@ TEST_CASE("policy of a loop: other actions, ranks, machines and calls are refuse
   };
   const std::string ranks = refused(file, spec, 8);
   CHECK(contains(ranks, "l.yaml:4:9: none of the machines of 'p.policy' have 8 ranks"));
-  CHECK(contains(ranks, "ethernet servers=4"));
+  CHECK(contains(ranks, "ethernet nodes=4"));
   LoopPolicySpec named = spec;
-  named.machine = "ethernet servers=5";
+  named.machine = "ethernet nodes=5";
   CHECK(contains(refused(file, named, 4), "l.yaml:5:12: "));
-  named.machine = "ethernet servers=4";
-  CHECK(contains(refused(file, named, 8), "l.yaml:5:12: machine 'ethernet servers=4' has 4 ranks"));
+  named.machine = "ethernet nodes=4";
+  CHECK(contains(refused(file, named, 8), "l.yaml:5:12: machine 'ethernet nodes=4' has 4 ranks"));
   const TrainingEnvironment nccl = loop_environment(
       "fabric: {name: ring, gpus: 4}, actions: stock-nccl, workload: {name: sweep, sizes: 1MiB}");
   CHECK(contains(refused(loop_policy_file(nccl, 1), spec, 4),
@@ -202,7 +202,7 @@ TEST_CASE("plan of a loop: a policy adds two lanes, and no candidates of the age
   const std::string text =
       "name: here\nprior: " + prior.path() + "\ncalls: [{collective: allreduce, sizes: 64KiB}]\n";
   const TemporaryFile without(text, "without.yaml");
-  const TemporaryFile with(text + "policy: {file: p.policy, machine: ethernet servers=4}\n",
+  const TemporaryFile with(text + "policy: {file: p.policy, machine: ethernet nodes=4}\n",
                            "with.yaml");
   const LoopConfig config = load_loop_config(with.path());
   REQUIRE(config.policy.has_value());

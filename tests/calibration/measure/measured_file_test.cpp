@@ -32,7 +32,7 @@ TEST_CASE("the file that an experiment shows can be compared and fitted",
   SECTION("its columns: a fabric's label and time_us") {
     const File file(
         "system,config,fabric,collective,ranks,size_bytes,time_us,source\n"
-        "Mine,nccl,ndv4 servers=2,allreduce,16,1024,17.34,me\n");
+        "Mine,nccl,ndv4 nodes=2,allreduce,16,1024,17.34,me\n");
     const std::vector<Measurement> rows = read_measured_file(file.path);
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].nodes == 2);

@@ -45,6 +45,39 @@ TEST_CASE("a row's fabric has its servers and its GPUs", "[calibration][systems]
   CHECK(fabric_of_row(measured_system("Polaris"), row).nic_binding == NicBinding::SingleNic);
 }
 
+TEST_CASE("trays of one NVLink domain are one node", "[calibration][systems]") {
+  const MeasuredSystem racks = own_system("", "gb200-nvl72");
+  const auto domains = [&](int ranks, int hosts) {
+    const auto fabric = make_fabric(fabric_of_row(racks, row_on(ranks, hosts)));
+    CHECK(fabric->ranks() == ranks);
+    return fabric->servers();
+  };
+  CHECK(domains(72, 18) == 1);
+  CHECK(domains(8, 2) == 1);
+  CHECK(domains(64, 16) == 1);
+  CHECK(domains(72, 1) == 1);
+  CHECK(domains(144, 36) == 2);
+  CHECK(domains(80, 20) == 2);
+  // Hosts of other machines are nodes.
+  CHECK(make_fabric(fabric_of_row(own_system("", "hgx-h100"), row_on(8, 2)))->servers() == 2);
+}
+
+TEST_CASE("the fabrics of a row's GPUs", "[calibration][systems]") {
+  Measurement row = row_on(8, 1);
+  CHECK(fabrics_like(row).empty());
+  row.gpu = "NVIDIA H100 80GB HBM3";
+  CHECK(fabrics_like(row) == std::vector<std::string>{"hgx-h100"});
+  row.gpu = "Tesla V100-SXM2-32GB";
+  row.ranks = 16;
+  CHECK(fabrics_like(row) == std::vector<std::string>{"dgx2"});
+  row.gpu = "NVIDIA GH200 480GB";
+  CHECK(fabrics_like(row).empty());  // 16 on one node
+  row.nodes = 4;
+  CHECK(fabrics_like(row) == std::vector<std::string>{"alps"});
+  row.gpu = "NVIDIA GeForce RTX 4090";
+  CHECK(fabrics_like(row).empty());
+}
+
 TEST_CASE("configs give a call's configuration, or mark it as unknown", "[calibration][systems]") {
   Measurement row = row_on(8, 1, "ag_ring_ll_8_2");
   const MeasuredSystem& mi300x = measured_system("MI300Xx8");

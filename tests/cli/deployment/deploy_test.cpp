@@ -180,7 +180,7 @@ TEST_CASE("deploy refuses invalid requests, and then writes nothing", "[cli][dep
 
 TEST_CASE("a dispatch table becomes lines", "[cli][deploy]") {
   const TemporaryFolder folder;
-  const std::string head = "description: a test\ntables:\n  - fabric: ndv4 servers=2\n";
+  const std::string head = "description: a test\ntables:\n  - fabric: ndv4 nodes=2\n";
   write_file(folder / "d.yaml",
              head +
                  "    collective: allreduce\n    ranges:\n"

@@ -23,7 +23,8 @@ std::string own_row(const std::string& values, const std::string& nodes) {
 
 // A row for a named algorithm.
 const std::string kTree =
-    "  - {set: h100, values: v, fabric: hgx-h100, nodes: one, collective: allreduce, algorithm: tree,"
+    "  - {set: h100, values: v, fabric: hgx-h100, nodes: one, collective: allreduce, algorithm: "
+    "tree,"
     " low: -1, high: 1, cells: 300, rows: [{system: Alps}]}\n";
 
 std::shared_ptr<const Fabric> fabric_named(const std::string& name, int nodes) {
@@ -32,7 +33,8 @@ std::shared_ptr<const Fabric> fabric_named(const std::string& name, int nodes) {
   return make_fabric(spec);
 }
 
-TEST_CASE("a call has the interval of its set, fabric, reach and kind", "[cost-models][intervals]") {
+TEST_CASE("a call has the interval of its set, fabric, reach and kind",
+          "[cost-models][intervals]") {
   const ParameterSet set = shipped_parameter_set("h100");
   const TimeIntervals table = table_of(own_row(values_digest(set.model), "one"));
   const auto one = fabric_named("hgx-h100", 1);
@@ -83,7 +85,8 @@ TEST_CASE("sets with other values or of other GPUs have no interval", "[cost-mod
   CHECK_FALSE(changed.interval);
   CHECK(changed.basis.find("the values of set h100 are not those") == 0);
   CHECK_FALSE(find_interval(table, shipped_parameter_set("hockney"), *fabric, kind).interval);
-  const FoundInterval other = find_interval(table, parameter_set_for("a100", *fabric), *fabric, kind);
+  const FoundInterval other =
+      find_interval(table, parameter_set_for("a100", *fabric), *fabric, kind);
   CHECK_FALSE(other.interval);
   CHECK(other.basis == "set a100 is not of H100");
 }
@@ -111,7 +114,8 @@ std::string interval_refusal(const std::string& text) {
 
 TEST_CASE("faults in a table are refused at their place", "[cost-models][intervals]") {
   const std::string head = "coverage: 0.9\nintervals:\n";
-  const std::string row = "  - {set: a, values: v, fabric: f, nodes: one, collective: c, cells: 1, ";
+  const std::string row =
+      "  - {set: a, values: v, fabric: f, nodes: one, collective: c, cells: 1, ";
   CHECK(interval_refusal(head + row + "rows: [{system: A}], low: 1, high: 0}\n")
             .find("t.yaml:3:95: found 1, which is above high, 0") == 0);
   CHECK(interval_refusal(head + "  - {set: a, low: 0, high: 1, cells: 1, rows: [{system: A}]}\n")

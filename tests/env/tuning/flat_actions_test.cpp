@@ -416,6 +416,6 @@ TEST_CASE("the message about an illegal action names the knob and its legal leve
     message = error.what();
   }
   CHECK(message ==
-        "CollectiveTuning-v0: 'pat LL' is not legal for allgather on ndv4 servers=4 "
-        "gpus_per_server=1: protocol LL: 'pat' has only Simple");
+        "CollectiveTuning-v0: 'pat LL' is not legal for allgather on ndv4 nodes=4 "
+        "gpus_per_node=1: protocol LL: 'pat' has only Simple");
 }

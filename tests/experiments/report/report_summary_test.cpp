@@ -71,8 +71,8 @@ TEST_CASE("speedups are against the same size and seed, times are medians over s
 TEST_CASE("only what NCCL can run competes for the best, unless all may",
           "[experiments][report-summary]") {
   std::vector<ResultRow> rows{row("ring", "Simple", 1, 1024, 40), row("pat", "LL128", 1, 1024, 10),
-                              row("tree", "LL", 1, 1024, 20), row("pat", "LL128", 1, 2048, 15),
-                              row("tree", "LL", 1, 2048, 14), row("pat", "LL128", 1, 4096, 16)};
+                              row("tree", "LL", 1, 1024, 20),     row("pat", "LL128", 1, 2048, 15),
+                              row("tree", "LL", 1, 2048, 14),     row("pat", "LL128", 1, 4096, 16)};
   for (const std::size_t i : {0U, 2U, 4U}) rows[i].legal_in = "NCCL 2.30.7";
   Experiment experiment = experiment_of(rows);
   const auto best = [&] {

@@ -121,7 +121,7 @@ TEST_CASE("the report has the machines and the dispatchers", "[experiments][disp
   const Dispatcher dispatcher = train_dispatcher(experiment, rows, {}, {"results/sweep"});
   const std::string json =
       report_json(experiment, {.rows = rows, .dispatchers = {{"pccl:d.yaml", dispatcher}}});
-  CHECK(contains(json, R"("frontier servers=2":"frontier")"));
+  CHECK(contains(json, R"("frontier nodes=2":"frontier")"));
   CHECK(contains(json, R"("name":"pccl:d.yaml","fabric":"frontier")"));
   CHECK(contains(json, R"("published":0.85)"));
 }

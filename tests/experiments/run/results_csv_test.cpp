@@ -285,7 +285,7 @@ TEST_CASE("a report takes the rows of calibrate and the output of nccl-tests",
           "[experiments][results-csv]") {
   const std::vector<MeasuredOn> fabrics{{.label = "ndv4", .ranks = 8, .nodes = 1},
                                         {.label = "dgx1", .ranks = 8, .nodes = 1},
-                                        {.label = "ndv4 servers=2", .ranks = 16, .nodes = 2}};
+                                        {.label = "ndv4 nodes=2", .ranks = 16, .nodes = 2}};
   SECTION("columns in another order, with the call's configuration") {
     const TemporaryFile file(
         "collective,size_bytes,ranks,algorithm,protocol,channels,status,time_us_median\n"
@@ -296,7 +296,7 @@ TEST_CASE("a report takes the rows of calibrate and the output of nccl-tests",
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].system == "measured");
     CHECK(rows[0].config == "ring/LL/4");
-    CHECK(rows[0].fabric == "ndv4 servers=2");
+    CHECK(rows[0].fabric == "ndv4 nodes=2");
     CHECK(rows[0].time_us == 31.25);
     CHECK(rows[1].config == "default");
   }
@@ -322,7 +322,7 @@ TEST_CASE("a report takes the rows of calibrate and the output of nccl-tests",
         "41.00    0.02    0.04      0\n");
     const std::vector<MeasuredRow> rows = read_measured(file.path(), fabrics);
     REQUIRE(rows.size() == 1);
-    CHECK(rows[0].fabric == "ndv4 servers=2");
+    CHECK(rows[0].fabric == "ndv4 nodes=2");
     CHECK(rows[0].collective == "allreduce");
     CHECK(rows[0].time_us == Approx(42.5));
   }

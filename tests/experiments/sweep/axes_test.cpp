@@ -73,8 +73,7 @@ TEST_CASE("a cell is legal if NCCL offers it, by itself or to a tuner", "[experi
                      {"algorithms", "[ring, pat, all-pairs]"},
                      {"protocols", "[LL, LL128, Simple]"}};
   // PAT is for one rank per node, and has Simple only.
-  CHECK(legal(gather) ==
-        Names{"ring/LL" + newest, "ring/LL128" + newest, "ring/Simple" + newest});
+  CHECK(legal(gather) == Names{"ring/LL" + newest, "ring/LL128" + newest, "ring/Simple" + newest});
   Lines sends = gather;
   sends[1].second = "alltoall";
   sends[2].second = "naive";

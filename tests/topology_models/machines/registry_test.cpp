@@ -136,7 +136,7 @@ TEST_CASE("fabrics that cannot be built", "[topology_models][registry]") {
 TEST_CASE("labels tell specs apart", "[topology_models][registry]") {
   CHECK(fabric_label({.name = "dgx1"}) == "dgx1");
   CHECK(fabric_label({.name = "ndv4", .servers = 2, .bandwidth_Bps = 23.7e9, .latency_s = 5e-7}) ==
-        "ndv4 servers=2 bandwidth=23.7 GB/s latency=0.5 us");
+        "ndv4 nodes=2 bandwidth=23.7 GB/s latency=0.5 us");
   CHECK(fabric_label({.name = "ring", .gpus = 16}) == "ring gpus=16");
   CHECK(fabric_label({.name = "frontier",
                       .servers = 16,
@@ -144,9 +144,9 @@ TEST_CASE("labels tell specs apart", "[topology_models][registry]") {
                       .nic_binding = NicBinding::SingleNic,
                       .groups = 2,
                       .routing = Routing::Minimal}) ==
-        "frontier servers=16 gpus_per_server=4 nic_binding=single_nic groups=2 routing=minimal");
+        "frontier nodes=16 gpus_per_node=4 nic_binding=single_nic groups=2 routing=minimal");
   CHECK(fabric_label({.name = "ndv4", .oversubscription = 2.5, .servers_per_leaf = 4}) ==
-        "ndv4 oversubscription=2.5 servers_per_leaf=4");
+        "ndv4 oversubscription=2.5 nodes_per_leaf=4");
   CHECK(fabric_label({.name = "h200", .nvls = false, .sharp = true}) ==
         "h200 nvls=false sharp=true");
 }
@@ -192,14 +192,14 @@ TEST_CASE("older names of options still work, and labels keep them",
   CHECK(now.servers == 3);
   CHECK(now.gpus_per_server == 2);
   CHECK(now.servers_per_leaf == 2);
-  CHECK(fabric_label(now) == "ndv4 servers=3 gpus_per_server=2 servers_per_leaf=2");
+  CHECK(fabric_label(now) == "ndv4 nodes=3 gpus_per_node=2 nodes_per_leaf=2");
   const std::string plain = comparable_fabric_label(fabric_label(now));
-  CHECK(comparable_fabric_label("ndv4 nodes=3 gpus_per_node=2 nodes_per_leaf=2") == plain);
+  CHECK(comparable_fabric_label("ndv4 servers=3 gpus_per_server=2 servers_per_leaf=2") == plain);
   CHECK(comparable_fabric_label("ndv4 nodes=2 gpus_per_node=2 nodes_per_leaf=2") != plain);
   CHECK(comparable_fabric_label("nodes") == "nodes");
   const std::vector<std::string> known{"a", "ndv4 servers=3", "ndv4 nodes=3"};
   CHECK(find_fabric_label(known, "ndv4 nodes=3") == &known[2]);
-  CHECK(find_fabric_label(known, "ndv4  nodes=3") == &known[1]);
+  CHECK(find_fabric_label(known, "ndv4  servers=3") == &known[1]);
   CHECK(find_fabric_label(known, "ndv4") == nullptr);
   CHECK(fabric_label(before) == fabric_label(now));
   CHECK(spec_refusal("{name: ndv4, servers: 3, nodes: 3}") ==
