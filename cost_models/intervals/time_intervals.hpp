@@ -23,7 +23,7 @@ struct LogInterval {
   double high = 0;
 };
 
-/// What calls have in common with the rows that vouch for their times.
+/// Kind of a call, by which it is compared with the rows that vouch for its time.
 struct CallKind {
   std::string collective{};  ///< "allreduce"
   std::string algorithm{};   ///< program that was named; empty: NCCL's own choice

@@ -69,7 +69,7 @@ struct BlockSummary {
   std::string relays;              ///< relay_text of the fabric
   std::string illegal;             ///< faster than the best, but not legal in NCCL; may be empty
   std::string drops;               ///< tuners that take less time for twice the size; may be empty
-  std::string interval;            ///< of ExperimentFabric::intervals; empty if NCCL chose no row
+  std::string interval;            ///< from ExperimentFabric::intervals; empty if NCCL chose no row
   std::vector<SizeSummary> sizes;  ///< ascending
   std::vector<MeasuredSeries> measured;
   std::vector<MeasuredError> ring_errors;  ///< errors of the best ring, by `measured`
@@ -94,7 +94,7 @@ struct ResultSummary {
 /// such cell.
 [[nodiscard]] std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row);
 
-/// Whether each row competes for the best at its size: if it is legal in NCCL, or with legal: any,
+/// True for each row that competes for the best at its size: if it is legal in NCCL, or with legal: any,
 /// or if no row of its fabric and collective is legal.
 [[nodiscard]] std::vector<bool> competing(const Experiment& experiment,
                                           std::span<const ResultRow> rows);

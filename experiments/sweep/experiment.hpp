@@ -31,7 +31,7 @@ struct ExperimentFabric {
   NoiseProfile noise;
   /// interval_text of the cost model, by collective; empty under noise.
   std::map<std::string, std::string> intervals;
-  /// What NCCL itself offers there; null if NCCL does not run there, or under hockney.
+  /// NCCL's own offer of configurations there; null if NCCL does not run there, or under hockney.
   std::shared_ptr<const NcclOffer> offer{};
 
   /// True if repetitions of a cell can differ.

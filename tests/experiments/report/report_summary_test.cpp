@@ -93,7 +93,7 @@ TEST_CASE("only what NCCL can run competes for the best, unless all may",
   experiment.any_legal = true;
   CHECK(best() == std::vector<std::string>{"pat -", "tree NCCL 2.30.7", "pat -"});
   CHECK(summarize(experiment, rows, {}).blocks[0].illegal.empty());
-  // Where NCCL offers nothing, all compete, and nothing is said.
+  // All compete if NCCL offers nothing, and nothing is said.
   experiment.any_legal = false;
   for (ResultRow& one : rows) one.legal_in = "-";
   CHECK(best() == std::vector<std::string>{"pat -", "tree -", "pat -"});
