@@ -57,7 +57,15 @@ void read_settings(const Arguments& arguments, XmlSettings& settings) {
     value = parse_bytes(arguments.text(name), name, argument_location(name));
   };
   bytes("min-bytes", settings.min_bytes);
-  bytes("max-bytes", settings.max_bytes);
+  if (!arguments.has("max-bytes")) return;
+  bytes("max-bytes", settings.end_bytes);
+  settings.end_bytes = settings.end_bytes == 0 ? XmlSettings::kNoEnd : settings.end_bytes + 1;
+}
+
+// Largest size of the calls that use the program; null: no limit.
+nlohmann::ordered_json max_bytes_json(const XmlSettings& settings) {
+  if (settings.end_bytes == XmlSettings::kNoEnd) return nullptr;
+  return settings.end_bytes - 1;
 }
 
 // Sizes are in bytes; those of `calls` limit the calls that use the program.
@@ -73,7 +81,7 @@ nlohmann::ordered_json compiled_json(const ThreadBlockProgram& program, const Xm
           {"steps", msccl_steps(program)},
           {"dialect", settings.dialect == XmlDialect::Azure ? "azure" : "microsoft"},
           {"protocol", settings.protocol},
-          {"calls", {{"min_bytes", settings.min_bytes}, {"max_bytes", settings.max_bytes}}}};
+          {"calls", {{"min_bytes", settings.min_bytes}, {"max_bytes", max_bytes_json(settings)}}}};
 }
 
 int compile_algorithm(const std::vector<std::string>& args) {
@@ -91,7 +99,8 @@ int compile_algorithm(const std::vector<std::string>& args) {
               "dialect of the XML: microsoft or azure [default: microsoft, or that of the file]")
           .option("min-bytes", "SIZE", "min size of the calls that use the program [default: 0B]")
           .option("max-bytes", "SIZE",
-                  "max size of the calls that use the program [default: 128MiB]")
+                  "max size of the calls that use the program, included, whatever the dialect's "
+                  "maxBytes means; 0 is no limit [default: below 128MiB]")
           .output("out", "FILE", "XML file to write")
           .flag("json", kJsonHelp)
           .read(args);

@@ -111,12 +111,10 @@ class Writer {
                    *setup_.site->fabrics.front(), setup_.site->cost_model, rings_);
     ThreadBlockProgram program = *build_algorithm(entry, request);
     const auto slots = static_cast<std::int32_t>(config.slots);
-    // microsoft/msccl uses a program below its maxBytes, Azure's scheduler up to it.
-    const bool up_to_maximum = dialect_ == XmlDialect::Azure;
     XmlSettings settings{.dialect = dialect_,
                          .protocol = std::string(to_string(config.protocol)),
                          .min_bytes = interval.from,
-                         .max_bytes = interval.to + (up_to_maximum ? 0 : 1)};
+                         .end_bytes = interval.to + 1};
     if (dialect_ == XmlDialect::Microsoft) settings.threads = config.threads;
     if (kDeployedCollectives[c] == CollectiveKind::AllReduce && !program.contract.in_place()) {
       use_in_place(program, settings, slots);
@@ -158,7 +156,7 @@ class Writer {
     const VerifyReport report = verify(read.program, {.slots = slots});
     if (!report.ok) throw std::logic_error(name + ": " + report.to_string());
     if (read.settings.min_bytes != settings.min_bytes ||
-        read.settings.max_bytes != settings.max_bytes ||
+        read.settings.end_bytes != settings.end_bytes ||
         read.settings.protocol != settings.protocol) {
       throw std::logic_error(name + ": read again, its sizes or protocol differ");
     }

@@ -44,7 +44,7 @@ ProgramFiles program_files(const synthesis::Synthesis& made, CollectiveKind coll
           {"programs/" + program.name + ".xml",
            to_msccl_xml(
                *program.program,
-               {.dialect = dialect, .min_bytes = 0, .max_bytes = std::uint64_t{1} << 40U})});
+               {.dialect = dialect, .end_bytes = XmlSettings::kNoEnd})});
     } catch (const UserError& error) {
       if (program.instances == 1) {
         result.notes.push_back(fmt::format("{} has no XML: {}", program.name, error.what()));

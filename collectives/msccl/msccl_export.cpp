@@ -54,9 +54,9 @@ class Exporter {
     if (azure) fmt::format_to(out, " outofplace=\"{}\"", in_place ? 0 : 1);
     const XmlSettings defaults;
     if (azure || settings_.min_bytes != defaults.min_bytes ||
-        settings_.max_bytes != defaults.max_bytes) {
+        settings_.end_bytes != defaults.end_bytes) {
       fmt::format_to(out, " minBytes=\"{}\" maxBytes=\"{}\"", settings_.min_bytes,
-                     settings_.max_bytes);
+                     max_bytes_attribute(settings_));
     }
     if (settings_.threads != 0) fmt::format_to(out, " nthreads=\"{}\"", settings_.threads);
     text_ += ">\n";
@@ -118,9 +118,11 @@ class Exporter {
   }
 
   void check_settings() const {
-    if (settings_.min_bytes > settings_.max_bytes) {
-      refuse(fmt::format("minBytes {} is more than maxBytes {}", settings_.min_bytes,
-                         settings_.max_bytes));
+    // Azure's maxBytes 0 is no limit, so no file is for calls of 0 bytes only.
+    if (settings_.end_bytes <= std::max(settings_.min_bytes, std::uint64_t{1})) {
+      refuse(fmt::format("no call would use it: its sizes are from {} up to but not including {} "
+                         "bytes",
+                         settings_.min_bytes, settings_.end_bytes));
     }
     const bool azure = settings_.dialect == XmlDialect::Azure;
     if (settings_.also_in_place && (!azure || contract_.in_place())) {
@@ -264,6 +266,13 @@ std::optional<XmlDialect> parse_xml_dialect(std::string_view name) {
     if (name == to_string(dialect)) return dialect;
   }
   return std::nullopt;
+}
+
+std::uint64_t max_bytes_attribute(const XmlSettings& settings) {
+  constexpr auto kMost = static_cast<std::uint64_t>(msccl::kMostBytes);
+  const bool azure = settings.dialect == XmlDialect::Azure;
+  if (settings.end_bytes > kMost) return azure ? 0 : kMost;
+  return azure ? settings.end_bytes - 1 : settings.end_bytes;
 }
 
 std::string to_msccl_xml(const ThreadBlockProgram& program, const XmlSettings& settings) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <fmt/format.h>
-#include <limits>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -44,6 +43,7 @@ class Importer {
 
  private:
   void read_settings();
+  void read_sizes();
   void read_forms();
   void read_threads();
   void find_gpus();
@@ -102,18 +102,6 @@ void Importer::read_settings() {
   program_.channels = document_.small(algo_, "nchannels", {1, msccl::kMostChannels});
   chunks_per_loop_ = document_.small(algo_, "nchunksperloop", {1, msccl::kMostChunks});
   in_place_ = document_.flag(algo_, "inplace");
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const auto bytes = [&](const char* name, std::uint64_t& value) {
-    if (algo_.attribute(name)) {
-      value = static_cast<std::uint64_t>(document_.number(algo_, name, {0, kMost}));
-    }
-  };
-  bytes("minBytes", settings.min_bytes);
-  bytes("maxBytes", settings.max_bytes);
-  if (settings.min_bytes > settings.max_bytes) {
-    document_.fail(algo_, fmt::format("minBytes {} is more than maxBytes {}", settings.min_bytes,
-                                      settings.max_bytes));
-  }
   const std::string_view name = document_.text(algo_, "coll");
   const auto found = std::ranges::find(kCollectives, name, &CollectiveName::name);
   if (found == std::end(kCollectives)) {
@@ -129,6 +117,24 @@ void Importer::read_settings() {
   } else {
     read_threads();
   }
+  read_sizes();
+}
+
+void Importer::read_sizes() {
+  XmlSettings& settings = result_.settings;
+  const auto bytes = [&](const char* name, std::uint64_t otherwise) {
+    if (!algo_.attribute(name)) return otherwise;
+    return static_cast<std::uint64_t>(document_.number(algo_, name, {0, msccl::kMostBytes}));
+  };
+  settings.min_bytes = bytes("minBytes", settings.min_bytes);
+  const std::uint64_t max = bytes("maxBytes", settings.end_bytes);
+  const bool azure = settings.dialect == XmlDialect::Azure;
+  const bool unlimited = max == static_cast<std::uint64_t>(msccl::kMostBytes) || (azure && max == 0);
+  if (!unlimited && settings.min_bytes > max) {
+    document_.fail(algo_,
+                   fmt::format("minBytes {} is more than maxBytes {}", settings.min_bytes, max));
+  }
+  settings.end_bytes = unlimited ? XmlSettings::kNoEnd : azure ? max + 1 : max;
 }
 
 void Importer::read_forms() {

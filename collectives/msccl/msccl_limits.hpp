@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "collectives/ir.hpp"
@@ -20,6 +22,7 @@ inline constexpr int kMostChildren = 1024;       ///< per XML element
 inline constexpr std::size_t kLongestName = 63;
 inline constexpr int kWarp = 32;           ///< nthreads is a multiple of it
 inline constexpr int kMostThreads = 1024;  ///< per thread block, CUDA's limit
+inline constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
 
 /// Larger programs are refused before they exhaust the memory.
 inline constexpr int kMostChunks = 1 << 20;  ///< per buffer

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,8 +15,11 @@
 namespace cclgym {
 
 enum class XmlDialect : std::uint8_t {
-  Microsoft,  ///< has custom collectives; sizes are optional; writes "reduce_scatter"
-  Azure       ///< needs minBytes, maxBytes and outofplace; writes "reducescatter"
+  /// Has custom collectives; sizes are optional, and maxBytes is excluded; writes "reduce_scatter".
+  Microsoft,
+  /// Also RCCL's. Needs minBytes, maxBytes and outofplace; maxBytes is included, and 0 is no limit;
+  /// writes "reducescatter".
+  Azure
 };
 
 [[nodiscard]] std::string_view to_string(XmlDialect dialect);  ///< "microsoft", "azure"
@@ -26,14 +30,24 @@ enum class XmlDialect : std::uint8_t {
 struct XmlSettings {
   XmlDialect dialect = XmlDialect::Microsoft;
   std::string protocol = "Simple";  ///< "Simple", "LL" or "LL128"
-  /// Call sizes for which the executor uses the program, bytes. Always written for Azure; for
-  /// Microsoft only if they differ from its defaults.
+  static constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
+  /// Call sizes for which the executor uses the program, bytes: from min_bytes up to but not
+  /// including end_bytes. Always written for Azure; for Microsoft only if they differ from its
+  /// defaults.
   std::uint64_t min_bytes = 0;
-  std::uint64_t max_bytes = std::uint64_t{1} << 27;
+  std::uint64_t end_bytes = std::uint64_t{1} << 27;
   /// Azure: the program, whose contract has separate buffers, also serves in-place calls.
   bool also_in_place = false;
   int threads = 0;  ///< Microsoft: per thread block; 0: the executor's choice
+
+  /// True if the executor uses the program for a call of this size.
+  [[nodiscard]] bool used_for(std::uint64_t bytes) const {
+    return bytes >= min_bytes && bytes < end_bytes;
+  }
 };
+
+/// Value of maxBytes in the dialect of the settings.
+[[nodiscard]] std::uint64_t max_bytes_attribute(const XmlSettings& settings);
 
 /// The program in a dialect. Each extra dependency of a step becomes a `nop` step before it. Places
 /// with two names (in place) get the name that msccl-tools writes. Throws UserError with the reason

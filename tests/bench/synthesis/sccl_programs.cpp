@@ -50,7 +50,7 @@ void write_sccl_programs(const std::string& folder) {
           {.name = name, .collective = one.collective, .instances = instances, .fuse = false});
       write_text_file(
           (std::filesystem::path(folder) / (name + ".xml")).string(),
-          to_msccl_xml(*program.program, {.min_bytes = 0, .max_bytes = std::uint64_t{1} << 40U}));
+          to_msccl_xml(*program.program, {.end_bytes = XmlSettings::kNoEnd}));
     }
   }
 }

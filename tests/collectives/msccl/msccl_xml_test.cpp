@@ -126,7 +126,7 @@ TEST_CASE("msccl xml: the written file", "[collectives][msccl-xml]") {
   const std::string azure = xml_of("ring", xml_request(CollectiveKind::ReduceScatter, 3, 1),
                                    {.dialect = XmlDialect::Azure});
   CHECK(azure.find("coll=\"reducescatter\" inplace=\"1\" outofplace=\"0\" minBytes=\"0\" "
-                   "maxBytes=\"134217728\">") != std::string::npos);
+                   "maxBytes=\"134217727\">") != std::string::npos);
 }
 
 TEST_CASE("msccl xml: extra dependencies become nops before the step", "[collectives][msccl-xml]") {
@@ -310,6 +310,50 @@ TEST_CASE("msccl xml: a file for both forms is checked in both", "[collectives][
   microsoft.dialect = XmlDialect::Microsoft;
   CHECK(export_error(lacking.program, microsoft).find("only the azure dialect") !=
         std::string::npos);
+}
+
+TEST_CASE("msccl xml: maxBytes is translated between the dialects", "[collectives][msccl-xml]") {
+  const auto read = [](const std::string& form, const std::string& sizes) {
+    return parse_msccl_xml(changed(kAllGather, "inplace=\"1\"", "inplace=\"1\"" + form + sizes),
+                           "t.xml");
+  };
+  const std::string azure = " outofplace=\"0\"";
+  const auto written = [](XmlProgram program, XmlDialect dialect) {
+    program.settings.dialect = dialect;
+    const std::string text = to_msccl_xml(program.program, program.settings);
+    const std::size_t from = text.find(" minBytes");
+    return from == std::string::npos ? "" : text.substr(from, text.find('>') - from);
+  };
+  const auto both = [&](const XmlProgram& program) {
+    return std::pair(written(program, XmlDialect::Azure), written(program, XmlDialect::Microsoft));
+  };
+  using Both = std::pair<std::string, std::string>;
+  const auto sizes = [](const std::string& min, const std::string& max) {
+    return " minBytes=\"" + min + "\" maxBytes=\"" + max + "\"";
+  };
+  const std::string most = "9223372036854775807";
+  // Azure uses a program up to maxBytes, and 0 is no limit; Microsoft only below maxBytes.
+  CHECK(both(read(azure, sizes("1024", "2097151"))) ==
+        Both(sizes("1024", "2097151"), sizes("1024", "2097152")));
+  CHECK(both(read("", sizes("1024", "2097152"))) ==
+        Both(sizes("1024", "2097151"), sizes("1024", "2097152")));
+  const XmlProgram unlimited = read(azure, sizes("393216", "0"));
+  CHECK(unlimited.settings.used_for(std::uint64_t{1} << 50));
+  CHECK_FALSE(unlimited.settings.used_for(393215));
+  CHECK(both(unlimited) == Both(sizes("393216", "0"), sizes("393216", most)));
+  CHECK(both(read("", sizes("0", most))) == Both(sizes("0", "0"), sizes("0", most)));
+  CHECK(both(read(azure, sizes("0", most))) == Both(sizes("0", "0"), sizes("0", most)));
+  CHECK(both(read("", "")) == Both(sizes("0", "134217727"), ""));
+  CHECK(both(read(azure, sizes("8", "8"))) == Both(sizes("8", "8"), sizes("8", "9")));
+  // Microsoft loads such a file, and never uses it.
+  const XmlProgram never = read("", sizes("8", "8"));
+  CHECK_FALSE(never.settings.used_for(8));
+  CHECK(export_error(never.program, never.settings).find("no call would use it") !=
+        std::string::npos);
+  CHECK_FALSE(read("", sizes("0", "0")).settings.used_for(0));
+  CHECK(import_error(changed(kAllGather, "inplace=\"1\"",
+                             "inplace=\"1\" minBytes=\"134217729\"")) ==
+        "t.xml:1:1: minBytes 134217729 is more than maxBytes 134217728");
 }
 
 TEST_CASE("msccl xml: threads of a block, and ambiguous roots", "[collectives][msccl-xml]") {

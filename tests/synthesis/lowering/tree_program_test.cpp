@@ -180,7 +180,7 @@ TEST_CASE("programs of trees are written as MSCCL XML and read back", "[synthesi
       const ThreadBlockProgram program =
           compile(lower_trees(graph, fabric.get(), {.collective = kind}, packing),
                   lowered_compile_options());
-      const std::string text = to_msccl_xml(program, {.dialect = dialect, .max_bytes = 1U << 30U});
+      const std::string text = to_msccl_xml(program, {.dialect = dialect, .end_bytes = 1U << 30U});
       const XmlProgram read = parse_msccl_xml(text, "trees.xml");
       CHECK(read.program.contract.kind() == kind);
       CHECK(verify(read.program, {.slots = 2}).ok);
