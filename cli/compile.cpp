@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/output/json_output.hpp"
+#include "cli/programs/executor_notes.hpp"
 #include "cli/programs/program_request.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/print.hpp"
@@ -115,6 +116,7 @@ int compile_algorithm(const std::vector<std::string>& args) {
   read_settings(*arguments, settings);
   const std::string xml = to_msccl_xml(*program, settings);
   write_text_file(path, xml);
+  print_warning(hang_warning(*program, settings.protocol));
   if (wants_json(*arguments)) {
     print_json(compiled_json(*program, settings, path, xml.size()));
     return 0;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output/json_output.hpp"
+#include "cli/programs/executor_notes.hpp"
 #include "cli/programs/programs_option.hpp"
 #include "cli/support/command.hpp"
 #include "cli/support/fabric_options.hpp"
@@ -151,10 +152,11 @@ Config chosen_config(const Arguments& arguments, const Call& call,
   return config;
 }
 
-// Program from a file, with the settings of the file unless an option overrides them.
+// Program from a file. Sets the call and the configuration by the file's settings unless an option
+// overrides them.
 std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
                                                      const Fabric& fabric, Call& call,
-                                                     Config& config) {
+                                                     Config& config, XmlSettings& settings) {
   for (const char* option : {"collective", "algorithm", "channels", "instances", "root"}) {
     if (arguments.has(option)) {
       throw UserError(argument_location(option), "comes with the program; leave it out");
@@ -182,8 +184,17 @@ std::shared_ptr<const ThreadBlockProgram> program_of(const Arguments& arguments,
   call.root = program->contract.root();
   config.algorithm = program->name;
   config.channels = program->channels;
-  config.protocol = protocol_of(arguments, file.settings.protocol);
+  settings = file.settings;
+  config.protocol = protocol_of(arguments, settings.protocol);
   return program;
+}
+
+// `program`, or else the program of the configuration if it comes from a file; null otherwise.
+const ThreadBlockProgram* program_from_file(const ThreadBlockProgram* program,
+                                            const AlgorithmLibrary& library, const Config& config) {
+  if (program != nullptr) return program;
+  const AlgorithmEntry* entry = library.find(config.algorithm);
+  return entry == nullptr || entry->file.empty() ? nullptr : entry->program.get();
 }
 
 // The algorithm that NCCL or RCCL itself chooses for the call; empty if it does not run here.
@@ -276,9 +287,10 @@ int simulate(const std::vector<std::string>& args) {
   AlgorithmLibrary library = library_of(*arguments);
   Call call;
   Config config;
+  XmlSettings settings;
   std::shared_ptr<const ThreadBlockProgram> program;
   if (arguments->has("program")) {
-    program = program_of(*arguments, *fabric, call, config);
+    program = program_of(*arguments, *fabric, call, config, settings);
   } else {
     read_configuration(*arguments, library, call, config);
     check_root(*arguments, call, fabric->ranks());
@@ -301,6 +313,10 @@ int simulate(const std::vector<std::string>& args) {
     }
   }
   require_output(*arguments, "timeline");
+  if (program != nullptr) note_unused_size(arguments->text("program"), settings, call.bytes);
+  if (const ThreadBlockProgram* own = program_from_file(program.get(), library, config)) {
+    print_warning(hang_warning(*own, to_string(config.protocol)));
+  }
 
   Simulator simulator(fabric, model, engine, library);
   if (arguments->has("noise")) {

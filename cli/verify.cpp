@@ -35,10 +35,23 @@ const OptionSpec kSeed{.name = "seed",
                        .default_text = "0"};
 const OptionSpec kSlots{.name = "slots",
                         .kind = OptionKind::Integer,
-                        .description = "number of messages that fit on a connection",
+                        .description =
+                            "number of messages that fit on a connection [default: that of the "
+                            "file's protocol, 8 for LL and LL128 and 2 for Simple; 2 for an "
+                            "algorithm]",
                         .min = 1,
-                        .max = 8,
-                        .default_text = "2"};
+                        .max = 8};
+
+// Number of messages that fit on a connection.
+struct Slots {
+  std::int32_t count = 2;
+  std::string of{};  // protocol that has so many; empty if --slots gives them
+
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{} slot{}{}", count, count == 1 ? "" : "s",
+                       of.empty() ? "" : fmt::format(" ({})", of));
+  }
+};
 
 std::string plural(std::int64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
@@ -52,9 +65,9 @@ struct Verdict {
   int interleavings = 0;  // executed ones
 };
 
-Verdict verdict_of(const ThreadBlockProgram& program, std::int32_t slots, const std::string& form,
+Verdict verdict_of(const ThreadBlockProgram& program, const Slots& slots, const std::string& form,
                    const std::optional<ExecuteOptions>& execution) {
-  const VerifyReport report = verify(program, {.slots = slots});
+  const VerifyReport report = verify(program, {.slots = slots.count});
   Verdict verdict{.form = form, .ok = report.ok, .problems = report.problems};
   if (!report.ok || !execution) return verdict;
   const ExecuteReport executed = execute(program, *execution);
@@ -65,13 +78,15 @@ Verdict verdict_of(const ThreadBlockProgram& program, std::int32_t slots, const 
 }
 
 // Prints the program and the verdicts as one JSON value; returns true if all are right.
-bool print_verdicts(const ThreadBlockProgram& program, const std::vector<Verdict>& verdicts) {
+bool print_verdicts(const ThreadBlockProgram& program, const Slots& slots,
+                    const std::vector<Verdict>& verdicts) {
   nlohmann::ordered_json json{{"program", program.name},
                               {"collective", program.contract.name()},
                               {"ranks", program.contract.ranks()},
                               {"channels", program.channels},
                               {"thread_blocks", program.thread_blocks()},
                               {"steps", program.instructions()},
+                              {"slots", slots.count},
                               {"checks", nlohmann::ordered_json::array()}};
   bool ok = true;
   for (const Verdict& verdict : verdicts) {
@@ -88,19 +103,21 @@ bool print_verdicts(const ThreadBlockProgram& program, const std::vector<Verdict
 
 // Prints whether the program is correct, and its errors if not; `form` begins the lines. Also
 // executes the program if `execution` is set.
-bool check(const ThreadBlockProgram& program, std::int32_t slots, const std::string& form,
+bool check(const ThreadBlockProgram& program, const Slots& slots, const std::string& form,
            const std::optional<ExecuteOptions>& execution) {
-  const VerifyReport report = verify(program, {.slots = slots});
+  const VerifyReport report = verify(program, {.slots = slots.count});
   if (!report.ok) {
-    print_out("{}wrong:\n{}", form, report.to_string());
+    print_out("{}wrong with {}:\n{}", form, slots.text(), report.to_string());
     return false;
   }
   if (program.contract.kind() == CollectiveKind::Custom) {
     print_out(
-        "{}right: no races, deadlocks or unmatched messages (custom: it requires no result)\n",
-        form);
+        "{}right: no races, deadlocks or unmatched messages (custom: it requires no result), with "
+        "{}\n",
+        form, slots.text());
   } else {
-    print_out("{}right: computes {} in every order of execution\n", form, program.contract.name());
+    print_out("{}right: computes {} in every order of execution, with {}\n", form,
+              program.contract.name(), slots.text());
   }
   if (!execution) return true;
   const ExecuteReport executed = execute(program, *execution);
@@ -110,7 +127,7 @@ bool check(const ThreadBlockProgram& program, std::int32_t slots, const std::str
     return false;
   }
   print_out("{}executed {} with {}: right\n", form, plural(executed.interleavings, "interleaving"),
-            plural(slots, "slot"));
+            plural(slots.count, "slot"));
   return true;
 }
 
@@ -150,24 +167,30 @@ int verify_program(const std::vector<std::string>& args) {
     }
   }
   const std::string& name = arguments->text("PROGRAM");
-  const auto slots = static_cast<std::int32_t>(arguments->integer(kSlots));
+  Slots slots;
+  if (arguments->has("slots")) slots.count = static_cast<int>(arguments->integer(kSlots));
   std::optional<ExecuteOptions> execution;
   const ExecuteOptions wanted{.interleavings = static_cast<int>(arguments->integer(kInterleavings)),
                               .seed = static_cast<std::uint64_t>(arguments->integer(kSeed)),
-                              .slots = slots};
+                              .slots = slots.count};
   if (arguments->has("execute")) execution = wanted;
 
   const bool json = wants_json(*arguments);
   if (names_algorithm(name, *arguments)) {
-    const auto program = requested_program(*arguments, "PROGRAM", slots);
+    const auto program = requested_program(*arguments, "PROGRAM", slots.count);
     if (json) {
-      return print_verdicts(*program, {verdict_of(*program, slots, "", execution)}) ? 0 : kWrong;
+      const std::vector<Verdict> verdicts{verdict_of(*program, slots, "", execution)};
+      return print_verdicts(*program, slots, verdicts) ? 0 : kWrong;
     }
     print_program(*program);
     return check(*program, slots, "", execution) ? 0 : kWrong;
   }
   refuse_program_request(*arguments);
   const XmlProgram read = read_msccl_xml_file(name);
+  if (!arguments->has("slots")) {
+    slots = {.count = executor_slots(read.settings.protocol), .of = read.settings.protocol};
+    if (execution) execution->slots = slots.count;
+  }
   const ThreadBlockProgram& program = read.program;
   const Contract& contract = program.contract;
   if (json) {
@@ -178,7 +201,7 @@ int verify_program(const std::vector<std::string>& args) {
     } else {
       verdicts.push_back(verdict_of(program, slots, "", execution));
     }
-    return print_verdicts(program, verdicts) ? 0 : kWrong;
+    return print_verdicts(program, slots, verdicts) ? 0 : kWrong;
   }
   print_out("{}: ", name);
   print_program(program);
@@ -204,7 +227,9 @@ const Command& verify_command() {
           "  cclgym verify allreduce.xml\n"
           "      exit code 0: correct; 1: wrong, with the reasons; 2: invalid file\n"
           "  cclgym verify allreduce.xml --execute --interleavings 100 --slots 8\n"
-          "      also executes the program on numbers, in 100 orders\n"
+          "      with room for 8 messages on a connection, whatever the file's protocol; also "
+          "executes\n"
+          "      the program on numbers, in 100 orders\n"
           "  cclgym verify hierarchical:4x8:ring+recursive --collective allgather --gpus 32 "
           "--nodes 8\n",
       .run = verify_program};

@@ -42,9 +42,7 @@ ProgramFiles program_files(const synthesis::Synthesis& made, CollectiveKind coll
     try {
       result.files.push_back(
           {"programs/" + program.name + ".xml",
-           to_msccl_xml(
-               *program.program,
-               {.dialect = dialect, .end_bytes = XmlSettings::kNoEnd})});
+           to_msccl_xml(*program.program, {.dialect = dialect, .end_bytes = XmlSettings::kNoEnd})});
     } catch (const UserError& error) {
       if (program.instances == 1) {
         result.notes.push_back(fmt::format("{} has no XML: {}", program.name, error.what()));

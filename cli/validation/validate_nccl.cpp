@@ -91,7 +91,8 @@ TunerSource read_source(const Arguments& arguments) {
         if (!arguments.has(option)) continue;
         throw UserError(argument_location(option), "is not for a CSV, which is for all machines");
       }
-      (void)RowChoices(text, name, 2, 1);  // its lines must be those of a tuner
+      // Its lines must be those of a tuner; the plugin skips others, too.
+      for (const std::string& line : RowChoices(text, name, 2, 1).skipped()) print_warning(line);
       return {.name = name, .text = std::move(text), .policy = std::nullopt};
     }
   }

@@ -17,13 +17,6 @@ namespace {
 /// Slots of NCCL's connections; no runtime has more.
 constexpr int kMaxSlots = 8;
 
-int min_slots_of(const ThreadBlockProgram& program) {
-  for (int slots = 1; slots <= kMaxSlots; ++slots) {
-    if (!find_deadlock(program, slots)) return slots;
-  }
-  throw UserError(fmt::format("it deadlocks where a connection holds {} messages", kMaxSlots));
-}
-
 class ProgramHash {
  public:
   void add(const ThreadBlockProgram& program) {
@@ -103,6 +96,13 @@ std::string description_of(const ThreadBlockProgram& program) {
 
 }  // namespace
 
+std::optional<int> min_slots_of(const ThreadBlockProgram& program) {
+  for (int slots = 1; slots <= kMaxSlots; ++slots) {
+    if (!find_deadlock(program, slots)) return slots;
+  }
+  return std::nullopt;
+}
+
 AlgorithmEntry program_entry(std::string name, std::shared_ptr<const ThreadBlockProgram> program) {
   if (const VerifyReport report = verify(*program); !report.ok) {
     throw UserError(fmt::format("program '{}' is wrong (cclgym verify prints all problems): {}",
@@ -115,11 +115,12 @@ AlgorithmEntry program_entry(std::string name, std::shared_ptr<const ThreadBlock
   entry.ranks = RankRule::exactly(program->contract.ranks());
   entry.traits = program->traits;
   entry.switches = program->uses_switches() ? SwitchUse::Everywhere : SwitchUse::None;
-  try {
-    entry.min_slots = min_slots_of(*program);
-  } catch (const UserError& error) {
-    throw UserError(fmt::format("program '{}': {}", entry.name, error.what()));
+  const std::optional<int> min_slots = min_slots_of(*program);
+  if (!min_slots) {
+    throw UserError(fmt::format("program '{}': it deadlocks where a connection holds {} messages",
+                                entry.name, kMaxSlots));
   }
+  entry.min_slots = *min_slots;
   entry.adds_while_receiving = adds_while_receiving(*program);
   entry.program = std::move(program);
   return entry;

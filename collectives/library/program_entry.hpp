@@ -11,6 +11,10 @@
 
 namespace cclgym {
 
+/// Fewest messages that a connection must hold for the program not to deadlock; nullopt if 8, the
+/// most of any runtime, are not enough.
+[[nodiscard]] std::optional<int> min_slots_of(const ThreadBlockProgram& program);
+
 /// Entry of a program, with the program's collective, ranks, channels, root and traits, and one
 /// instance. Throws UserError if the program is wrong (verify) or deadlocks with any number of
 /// messages on a connection.

@@ -120,9 +120,10 @@ class Exporter {
   void check_settings() const {
     // Azure's maxBytes 0 is no limit, so no file is for calls of 0 bytes only.
     if (settings_.end_bytes <= std::max(settings_.min_bytes, std::uint64_t{1})) {
-      refuse(fmt::format("no call would use it: its sizes are from {} up to but not including {} "
-                         "bytes",
-                         settings_.min_bytes, settings_.end_bytes));
+      refuse(
+          fmt::format("no call would use it: its sizes are from {} up to but not including {} "
+                      "bytes",
+                      settings_.min_bytes, settings_.end_bytes));
     }
     const bool azure = settings_.dialect == XmlDialect::Azure;
     if (settings_.also_in_place && (!azure || contract_.in_place())) {
@@ -267,6 +268,8 @@ std::optional<XmlDialect> parse_xml_dialect(std::string_view name) {
   }
   return std::nullopt;
 }
+
+int executor_slots(std::string_view protocol) { return protocol == "Simple" ? 2 : 8; }
 
 std::uint64_t max_bytes_attribute(const XmlSettings& settings) {
   constexpr auto kMost = static_cast<std::uint64_t>(msccl::kMostBytes);

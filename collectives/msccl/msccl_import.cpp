@@ -129,7 +129,8 @@ void Importer::read_sizes() {
   settings.min_bytes = bytes("minBytes", settings.min_bytes);
   const std::uint64_t max = bytes("maxBytes", settings.end_bytes);
   const bool azure = settings.dialect == XmlDialect::Azure;
-  const bool unlimited = max == static_cast<std::uint64_t>(msccl::kMostBytes) || (azure && max == 0);
+  const bool unlimited =
+      max == static_cast<std::uint64_t>(msccl::kMostBytes) || (azure && max == 0);
   if (!unlimited && settings.min_bytes > max) {
     document_.fail(algo_,
                    fmt::format("minBytes {} is more than maxBytes {}", settings.min_bytes, max));

@@ -46,6 +46,10 @@ struct XmlSettings {
   }
 };
 
+/// Messages that fit on a connection of the executors with a protocol of XmlSettings: each of the 8
+/// steps of a FIFO holds one of LL or LL128, and 4 steps hold one of Simple.
+[[nodiscard]] int executor_slots(std::string_view protocol);
+
 /// Value of maxBytes in the dialect of the settings.
 [[nodiscard]] std::uint64_t max_bytes_attribute(const XmlSettings& settings);
 
