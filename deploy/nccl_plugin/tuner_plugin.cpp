@@ -34,7 +34,7 @@ struct Tuner {
 };
 
 std::unique_ptr<const TunerChoices> read_choices(std::size_t ranks, std::size_t nodes,
-                                                 std::string& said) {
+                                                 const PluginLog& log) {
   const char* policy = plugin_variable("CCLGYM_POLICY");
   const char* csv = plugin_variable("CCLGYM_TUNER_CSV");
   if (policy != nullptr) {
@@ -43,15 +43,17 @@ std::unique_ptr<const TunerChoices> read_choices(std::size_t ranks, std::size_t 
         std::make_unique<PolicyChoices>(parse_policy(bytes, policy), policy, ranks, nodes);
     constexpr char kHex[] = "0123456789abcdef";
     const std::uint32_t checksum = crc32_of(bytes);
-    said = choices->description() + ", CRC-32 ";
+    std::string said = choices->description() + ", CRC-32 ";
     for (int shift = 28; shift >= 0; shift -= 4) said += kHex[(checksum >> shift) & 0xfU];
     if (csv != nullptr) said += "; CCLGYM_TUNER_CSV is ignored";
+    log.info(said.c_str());
     return choices;
   }
   if (csv == nullptr) return nullptr;
   auto choices =
       std::make_unique<RowChoices>(read_regular_file(csv, kMostCsvBytes), csv, ranks, nodes);
-  said = choices->description();
+  for (const std::string& line : choices->skipped()) log.warn(line.c_str());
+  log.info(choices->description().c_str());
   return choices;
 }
 
@@ -109,11 +111,7 @@ int init(std::optional<std::uint64_t> communicator, std::size_t ranks, std::size
   *context = nullptr;
   guarded(log, [&] { change_constants(ranks, nodes, constants, log); });
   std::unique_ptr<const TunerChoices> choices;
-  guarded(log, [&] {
-    std::string said;
-    choices = read_choices(ranks, nodes, said);
-    if (choices != nullptr) log.info(said.c_str());
-  });
+  guarded(log, [&] { choices = read_choices(ranks, nodes, log); });
   guarded(log, [&] {
     auto tuner = std::make_unique<Tuner>();
     tuner->user_chooses =

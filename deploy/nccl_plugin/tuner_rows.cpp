@@ -31,6 +31,7 @@ class Fields {
  public:
   Fields(std::string_view line, SourceLocation where) : where_(std::move(where)) {
     for (const std::string_view field : split(line, ',')) fields_.push_back(trim(field));
+    while (!fields_.empty() && fields_.back().empty()) fields_.pop_back();
     if (fields_.size() < kNeededColumns || fields_.size() > kColumns.size()) {
       throw UserError(where_, std::to_string(fields_.size()) + " columns; expected " +
                                   std::to_string(kNeededColumns) + " to " +
@@ -72,49 +73,73 @@ std::vector<std::string> names_of_algorithms() {
   return names;
 }
 
+// Removes the first line of a text, and returns it without its comment.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return trim(line.substr(0, line.find('#')));
+}
+
 }  // namespace
 
-RowChoices::RowChoices(std::string_view text, const std::string& name, std::size_t ranks,
-                       std::size_t nodes) {
-  constexpr int kMost = 1 << 24;  // maximum number of ranks, nodes and operations
-  std::size_t line_number = 0;
-  std::size_t read = 0;
-  std::size_t kept = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++line_number;
-    line = trim(line.substr(0, line.find('#')));
-    if (line.empty() || line.starts_with(kColumns[0])) continue;
-    const SourceLocation where{.file = name, .line = line_number};
-    if (++read > kMostTunerRows) throw UserError(where, "more than 65,536 lines");
+struct RowChoices::Line {
+  Row row;
+  std::size_t collective = 0;
+  int nodes = -1;
+  int ranks = -1;
+
+  Line(std::string_view line, const SourceLocation& where) {
+    constexpr int kMost = 1 << 24;  // maximum number of ranks, nodes and operations
     const Fields fields(line, where);
-    const int collective = fields.name(0, nccl_collective_of(fields[0]),
-                                       {kNcclCollectiveNames.begin(), kNcclCollectiveNames.end()});
-    Row row;
+    collective = static_cast<std::size_t>(
+        fields.name(0, nccl_collective_of(fields[0]),
+                    {kNcclCollectiveNames.begin(), kNcclCollectiveNames.end()}));
     constexpr std::uint64_t kMostBytes = std::numeric_limits<std::uint64_t>::max();
     row.least_bytes = fields.number<std::uint64_t>(1, 0, kMostBytes);
-    row.most_bytes = fields.number<std::uint64_t>(2, row.least_bytes, kMostBytes);
+    row.most_bytes = fields[2] == "-1"
+                         ? kMostBytes
+                         : fields.number<std::uint64_t>(2, row.least_bytes, kMostBytes);
     row.choice.algorithm = static_cast<std::int8_t>(
         fields.name(3, nccl_algorithm_of_csv(fields[3]), names_of_algorithms()));
     row.choice.protocol = static_cast<std::int8_t>(
         fields.name(4, nccl_protocol_of(fields[4]), {"ll", "ll128", "simple"}));
     const int channels = fields.number(5, -1, kMostTunerChannels);
     row.choice.channels = static_cast<std::uint8_t>(std::max(channels, 0));
-    const int row_nodes = fields.number(6, -1, kMost);
-    const int row_ranks = fields.number(7, -1, kMost);
+    nodes = fields.number(6, -1, kMost);
+    ranks = fields.number(7, -1, kMost);
     if (fields.has(8)) row.pipe_ops = fields.number(8, -1, kMost);
     if (fields.has(9) && fields[9] != "-1") {
       fields.fail(9, "-1, because only its own rank knows whether a buffer is registered");
     }
-    const auto same = [](int wanted, std::size_t own) {
-      return wanted < 0 || static_cast<std::size_t>(wanted) == own;
-    };
-    if (!same(row_nodes, nodes) || !same(row_ranks, ranks)) continue;
-    rows_[static_cast<std::size_t>(collective)].push_back(row);
-    ++kept;
   }
+};
+
+RowChoices::RowChoices(std::string_view text, const std::string& name, std::size_t ranks,
+                       std::size_t nodes) {
+  std::optional<UserError> first_error;
+  SourceLocation where{.file = name};
+  std::size_t read = 0;
+  std::size_t kept = 0;
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    ++where.line;
+    if (line.empty() || line.starts_with(kColumns[0])) continue;
+    if (++read > kMostTunerRows) throw UserError(where, "more than 65,536 lines");
+    try {
+      const Line found(line, where);
+      const auto same = [](int wanted, std::size_t own) {
+        return wanted < 0 || static_cast<std::size_t>(wanted) == own;
+      };
+      if (!same(found.nodes, nodes) || !same(found.ranks, ranks)) continue;
+      rows_[found.collective].push_back(found.row);
+      ++kept;
+    } catch (const UserError& error) {
+      skipped_.push_back(std::string(error.what()) + "; the line is skipped");
+      if (!first_error) first_error = error;
+    }
+  }
+  if (first_error && skipped_.size() == read) throw UserError(*first_error);
   description_ = name + ": " + std::to_string(kept) + " of " + std::to_string(read) +
                  " lines are for " + std::to_string(ranks) + " ranks on " + std::to_string(nodes) +
                  " nodes";
@@ -129,6 +154,14 @@ std::span<const TunerChoice> RowChoices::wanted(int collective, std::uint64_t by
     return {&row.choice, 1};
   }
   return {};
+}
+
+bool is_tuner_csv(std::string_view text, std::string_view name) {
+  if (name.ends_with(".csv") || name.ends_with(".conf")) return true;
+  std::string_view line;
+  while (!text.empty() && line.empty()) line = take_line(text);
+  return line.find_first_of(":{[") == std::string_view::npos &&
+         split(line, ',').size() >= kNeededColumns;
 }
 
 }  // namespace cclgym
