@@ -6,9 +6,12 @@
 #include <fmt/ranges.h>
 #include <utility>
 
+#include "core/files/text_file.hpp"
 #include "core/units.hpp"
 #include "core/yaml/yaml.hpp"
 #include "core/yaml/yaml_scalar.hpp"
+#include "deploy/nccl_plugin/tuner_rows.hpp"
+#include "sim/tuners/nccl_csv_tuner.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
@@ -367,8 +370,13 @@ DispatchTable parse_dispatch_table(std::string_view text, const std::string& fil
 }
 
 DispatchTable load_dispatch_table(const std::string& path, const AlgorithmLibrary& library) {
-  const YamlValue document = load_yaml_file(path);
-  return Reader(document, library).read();
+  const std::string text = read_text_file(path, YamlLimits{}.bytes);
+  if (is_tuner_csv(text, path)) {
+    throw UserError(SourceLocation{path},
+                    "is a CSV for NCCL's tuner, which CCLGYM_TUNER_CSV gives to the plugin as it "
+                    "is; expected a dispatch table in YAML");
+  }
+  return parse_dispatch_table(text, path, library);
 }
 
 std::string range_text(const DispatchRange& range) {
@@ -420,8 +428,10 @@ std::unique_ptr<const Tuner> make_dispatch_tuner(std::string_view path, const Tu
     throw UserError(site.where,
                     fmt::format("dispatch table {} does not exist", quoted(seen.string(), 200)));
   }
-  return std::make_unique<DispatchTuner>(seen.string(),
-                                         load_dispatch_table(seen.string(), site.algorithms), site);
+  const std::string text = read_text_file(seen.string(), YamlLimits{}.bytes);
+  if (is_tuner_csv(text, seen.string())) return make_nccl_csv_tuner(text, seen.string(), site);
+  return std::make_unique<DispatchTuner>(
+      seen.string(), parse_dispatch_table(text, seen.string(), site.algorithms), site);
 }
 
 }  // namespace cclgym

@@ -76,7 +76,8 @@ struct DispatchTable {
 /// The table as YAML that parse_dispatch_table can read, with the lines of `comment` at the top.
 [[nodiscard]] std::string to_yaml(const DispatchTable& table, std::string_view comment = {});
 
-/// The tuner "dispatch:PATH". Throws UserError if the table cannot be read or is wrong.
+/// The tuner "dispatch:PATH"; PATH may also be a CSV for NCCL's tuner (make_nccl_csv_tuner). Throws
+/// UserError if the table cannot be read or is wrong.
 [[nodiscard]] std::unique_ptr<const Tuner> make_dispatch_tuner(std::string_view path,
                                                                const TunerSite& site);
 

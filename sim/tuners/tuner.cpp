@@ -29,7 +29,8 @@ struct TunerKind {
 
 const std::vector<TunerKind>& kinds() {
   static const std::vector<TunerKind> all = {
-      {{"dispatch:FILE", "a table of size ranges (cclgym tune-dispatch makes one)"},
+      {{"dispatch:FILE",
+        "a table of size ranges (cclgym tune-dispatch makes one), or a CSV for NCCL's tuner"},
        "dispatch",
        true,
        make_dispatch_tuner},

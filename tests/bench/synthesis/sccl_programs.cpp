@@ -48,9 +48,8 @@ void write_sccl_programs(const std::string& folder) {
       const SynthesizedProgram program = make_step_program(
           *fabric, plan, chunks,
           {.name = name, .collective = one.collective, .instances = instances, .fuse = false});
-      write_text_file(
-          (std::filesystem::path(folder) / (name + ".xml")).string(),
-          to_msccl_xml(*program.program, {.end_bytes = XmlSettings::kNoEnd}));
+      write_text_file((std::filesystem::path(folder) / (name + ".xml")).string(),
+                      to_msccl_xml(*program.program, {.end_bytes = XmlSettings::kNoEnd}));
     }
   }
 }

@@ -351,9 +351,9 @@ TEST_CASE("msccl xml: maxBytes is translated between the dialects", "[collective
   CHECK(export_error(never.program, never.settings).find("no call would use it") !=
         std::string::npos);
   CHECK_FALSE(read("", sizes("0", "0")).settings.used_for(0));
-  CHECK(import_error(changed(kAllGather, "inplace=\"1\"",
-                             "inplace=\"1\" minBytes=\"134217729\"")) ==
-        "t.xml:1:1: minBytes 134217729 is more than maxBytes 134217728");
+  CHECK(
+      import_error(changed(kAllGather, "inplace=\"1\"", "inplace=\"1\" minBytes=\"134217729\"")) ==
+      "t.xml:1:1: minBytes 134217729 is more than maxBytes 134217728");
 }
 
 TEST_CASE("msccl xml: threads of a block, and ambiguous roots", "[collectives][msccl-xml]") {
