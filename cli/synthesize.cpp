@@ -1,6 +1,7 @@
 // cclgym synthesize: makes programs for a fabric and a collective, and a dispatch table of them.
 #include "synthesis/strategies/synthesize.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
@@ -25,6 +26,7 @@
 #include "core/hash.hpp"
 #include "core/progress.hpp"
 #include "core/split.hpp"
+#include "core/version.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
 #include "experiments/run/run_folder.hpp"
 #include "experiments/run/sent_cells.hpp"
@@ -152,6 +154,11 @@ SynthesisCall read_call(const Arguments& arguments) {
   return call;
 }
 
+// The cost model that limits the thread blocks of a GPU: hockney, which has no limit, is about time.
+CostModel model_of_gpu(const SynthesisCall& call) {
+  return call.model.hockney ? cost_model_for("auto", *call.fabric) : call.model;
+}
+
 void say_before(const SynthesisFolder& folder, std::size_t kept, bool quiet) {
   if (quiet) return;
   if (folder.before() == SynthesisFolder::Before::Different) {
@@ -198,6 +205,25 @@ std::string identity_of(const SynthesisCall& call, const std::string& input) {
   hash.add(call.model.canonical_text());
   hash.add(call.sizes);
   return fmt::format("{} ({})", call.title, hash.hex());
+}
+
+// Sweeps the programs and writes the dispatch table, and the programs once more, as it uses them.
+// `files` are all files of the folder. Returns the ranges of the table, for the terminal.
+std::string write_table(const SynthesisCall& call, const synthesis::Synthesis& made,
+                        const ProgramFiles& programs, SynthesisFolder& folder,
+                        std::vector<std::string> files, const SweepPlace& where) {
+  SweptTable swept =
+      sweep_programs(sweep_of(call, programs.names), call.folder, programs.files, where);
+  const std::vector<NamedText> used = table_files(swept.table, made, call.dialect);
+  for (const NamedText& file : used) {
+    if (std::ranges::find(files, file.name) == files.end()) files.push_back(file.name);
+  }
+  folder.announce(files);
+  write_files(folder, used);
+  write_text_file(folder.path("dispatch.yaml"),
+                  to_yaml(swept.table,
+                          fmt::format("Written by cclgym synthesize {}.\n", program_version())));
+  return std::move(swept.text);
 }
 
 // Prints what would be searched and simulated. Only the search has a limit of its time: the cells
@@ -279,7 +305,8 @@ int run_synthesis(const std::vector<std::string>& args, TaskPlace* place) {
   say_before(folder, kept, call.quiet);
   const synthesis::Synthesis made = search(call, folder);
 
-  const ProgramFiles programs = program_files(made, call.collective, call.dialect);
+  const ProgramFiles programs =
+      program_files(made, call.collective, call.dialect, model_of_gpu(call));
   const std::vector<NamedText> certificates =
       certificate_files(made, call.folder, call.spec, call.fabric);
   std::vector<std::string> notes = made.notes;
@@ -301,12 +328,12 @@ int run_synthesis(const std::vector<std::string>& args, TaskPlace* place) {
   write_files(folder, certificates);
   std::string tuned;
   if (sweep) {
-    tuned = sweep_programs(sweep_of(call, programs.names), call.folder, programs.files,
-                           {.jobs = call.jobs,
-                            .quiet = call.quiet,
-                            .place = place,
-                            .peer_timeout_s = peer_timeout_s,
-                            .sent = &cells});
+    tuned = write_table(call, made, programs, folder, files,
+                        {.jobs = call.jobs,
+                         .quiet = call.quiet,
+                         .place = place,
+                         .peer_timeout_s = peer_timeout_s,
+                         .sent = &cells});
   }
   // The report comes last: a folder that has one is complete.
   const std::string report = folder.path("report.html");
@@ -327,6 +354,12 @@ int run_synthesis(const std::vector<std::string>& args, TaskPlace* place) {
     print_json(outcome_json(outcome, call.folder));
   } else if (!call.quiet) {
     print_outcome(outcome, call.folder);
+  }
+  if (!programs.refusal.empty()) {
+    throw UserError(fmt::format("{}; the report and the certificates in {} have the schedules; "
+                                "synthesize for fewer GPUs or another method (--pareto, "
+                                "--throughput) for a program with fewer channels and blocks",
+                                programs.refusal, call.folder));
   }
   if (made.programs.empty() && call.quiet) {
     print_error("no program; bounds: {}\n", bounds_text(made));

@@ -9,7 +9,6 @@
 #include "collectives/library/algorithm_library.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
-#include "core/version.hpp"
 #include "experiments/report/report.hpp"
 #include "experiments/run/results.hpp"
 #include "experiments/run/run_folder.hpp"
@@ -93,7 +92,7 @@ const std::vector<std::string>& sweep_files() {
   return names;
 }
 
-std::string sweep_programs(const SynthesisSweep& plan, const std::string& folder,
+SweptTable sweep_programs(const SynthesisSweep& plan, const std::string& folder,
                            const std::vector<NamedText>& files, const SweepPlace& where) {
   const std::string path = folder + "/sweep.yaml";
   write_text_file(path, sweep_yaml(plan));
@@ -113,10 +112,8 @@ std::string sweep_programs(const SynthesisSweep& plan, const std::string& folder
   (void)write_report(experiment, rows, run_folder);
   constexpr double kTolerance = 0.01;
   const std::vector<TunedBlock> blocks = tune_dispatch(experiment, rows, kTolerance);
-  write_text_file(folder + "/dispatch.yaml",
-                  to_yaml(dispatch_table(experiment, blocks, folder),
-                          fmt::format("Written by cclgym synthesize {}.\n", program_version())));
-  return tuned_text(experiment, blocks);
+  return {.table = dispatch_table(experiment, blocks, folder),
+          .text = tuned_text(experiment, blocks)};
 }
 
 }  // namespace cclgym

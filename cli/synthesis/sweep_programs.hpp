@@ -10,6 +10,7 @@
 #include "core/tasks/run_tasks.hpp"
 #include "cost_models/cost_model.hpp"
 #include "experiments/schedules/synthesis_sweep.hpp"
+#include "sim/tuners/dispatch_table.hpp"
 #include "topology_models/fabric.hpp"
 
 namespace cclgym {
@@ -33,10 +34,16 @@ struct SweepPlace {
   TaskSet* sent = nullptr;  ///< the set that was shared for the cells; used if there is a place
 };
 
-/// Simulates the programs, whose files are in the folder, and their rivals over the sizes and
-/// writes the table of the fastest; continues a sweep that was interrupted. Returns the ranges of
-/// the table, for the terminal. `files` are those of the programs, by their names in the folder.
-std::string sweep_programs(const SynthesisSweep& plan, const std::string& folder,
+/// The fastest programs by size.
+struct SweptTable {
+  DispatchTable table{};
+  std::string text{};  ///< its ranges, for the terminal
+};
+
+/// Simulates the programs, whose files are in the folder, and their rivals over the sizes;
+/// continues a sweep that was interrupted. `files` are those of the programs, by their names in the
+/// folder.
+[[nodiscard]] SweptTable sweep_programs(const SynthesisSweep& plan, const std::string& folder,
                            const std::vector<NamedText>& files, const SweepPlace& where);
 
 }  // namespace cclgym
