@@ -155,17 +155,22 @@ const Tuner& GroupViews::tuner(GroupView& view, const std::string& choice) {
 Config GroupViews::chosen(GroupView& view, std::int32_t communicator, const std::string& choice,
                           const Call& call) {
   const std::string last = default_job_tuner(*fabric_);
+  std::string why;  // the named configuration cannot run here
   for (const std::string& name : {choice, tuners_.job, last}) {
     const Tuner& own = tuner(view, name);
     if (!own.chooses_for(call.collective)) continue;
     Config config = own.choose(call);
-    const std::string reason =
-        check_config(view.simulator->algorithms(), call, config, view.fabric->ranks());
+    const AlgorithmLibrary& library = view.simulator->algorithms();
+    std::string reason = check_config(library, call, config, view.fabric->ranks());
+    if (reason.empty() && !is_tuner(name)) {
+      reason = check_resident(library, call, config, *view.fabric, model_);
+      if (why.empty() && !reason.empty()) why = fmt::format(" ({})", reason);
+    }
     if (reason.empty()) {
       const bool message = call.collective == CollectiveKind::AllToNext;
       const std::string sentence =
-          fmt::format("{} has no configuration for {} on {} ranks; {} chooses", choice,
-                      to_string(call.collective), view.fabric->ranks(), name);
+          fmt::format("{} has no configuration for {} on {} ranks{}; {} chooses", choice,
+                      to_string(call.collective), view.fabric->ranks(), why, name);
       if (name != choice && !message && tuners_.say && said_.insert(sentence).second) {
         tuners_.say(sentence);
       }
