@@ -110,7 +110,13 @@ class Writer {
         request_of(entry, {.collective = kDeployedCollectives[c], .bytes = interval.to}, config,
                    *setup_.site->fabrics.front(), setup_.site->cost_model, rings_);
     ThreadBlockProgram program = *build_algorithm(entry, request);
-    const auto slots = static_cast<std::int32_t>(config.slots);
+    const auto slots = executor_slots(to_string(config.protocol));
+    if (!verify(program, {.slots = slots}).ok) {
+      refuse(c, interval.from,
+             fmt::format("a program that hangs in the executor: with protocol {} a connection holds "
+                         "{} messages; train without it or with another protocol",
+                         to_string(config.protocol), slots));
+    }
     XmlSettings settings{.dialect = dialect_,
                          .protocol = std::string(to_string(config.protocol)),
                          .min_bytes = interval.from,
