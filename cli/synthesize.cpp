@@ -154,7 +154,8 @@ SynthesisCall read_call(const Arguments& arguments) {
   return call;
 }
 
-// The cost model that limits the thread blocks of a GPU: hockney, which has no limit, is about time.
+// The cost model that limits the thread blocks of a GPU: hockney, which has no limit, is about
+// time.
 CostModel model_of_gpu(const SynthesisCall& call) {
   return call.model.hockney ? cost_model_for("auto", *call.fabric) : call.model;
 }
@@ -220,9 +221,9 @@ std::string write_table(const SynthesisCall& call, const synthesis::Synthesis& m
   }
   folder.announce(files);
   write_files(folder, used);
-  write_text_file(folder.path("dispatch.yaml"),
-                  to_yaml(swept.table,
-                          fmt::format("Written by cclgym synthesize {}.\n", program_version())));
+  write_text_file(
+      folder.path("dispatch.yaml"),
+      to_yaml(swept.table, fmt::format("Written by cclgym synthesize {}.\n", program_version())));
   return std::move(swept.text);
 }
 
@@ -356,10 +357,11 @@ int run_synthesis(const std::vector<std::string>& args, TaskPlace* place) {
     print_outcome(outcome, call.folder);
   }
   if (!programs.refusal.empty()) {
-    throw UserError(fmt::format("{}; the report and the certificates in {} have the schedules; "
-                                "synthesize for fewer GPUs or another method (--pareto, "
-                                "--throughput) for a program with fewer channels and blocks",
-                                programs.refusal, call.folder));
+    throw UserError(
+        fmt::format("{}; the report and the certificates in {} have the schedules; "
+                    "synthesize for fewer GPUs or another method (--pareto, "
+                    "--throughput) for a program with fewer channels and blocks",
+                    programs.refusal, call.folder));
   }
   if (made.programs.empty() && call.quiet) {
     print_error("no program; bounds: {}\n", bounds_text(made));

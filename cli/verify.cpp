@@ -15,6 +15,7 @@
 #include "collectives/library/algorithm_library.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
 #include "collectives/verifier/interpreter.hpp"
+#include "core/error.hpp"
 
 namespace cclgym {
 
@@ -190,6 +191,12 @@ int verify_program(const std::vector<std::string>& args) {
   if (!arguments->has("slots")) {
     slots = {.count = executor_slots(read.settings.protocol), .of = read.settings.protocol};
     if (execution) execution->slots = slots.count;
+  }
+  if (read.settings.end_bytes <= read.settings.min_bytes) {
+    print_error(
+        "note: the executor never uses {}: maxBytes is {}, and microsoft/msccl uses a program only "
+        "below it\n",
+        quoted(name, 200), read.settings.end_bytes);
   }
   const ThreadBlockProgram& program = read.program;
   const Contract& contract = program.contract;

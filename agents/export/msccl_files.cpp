@@ -112,10 +112,11 @@ class Writer {
     ThreadBlockProgram program = *build_algorithm(entry, request);
     const auto slots = executor_slots(to_string(config.protocol));
     if (!verify(program, {.slots = slots}).ok) {
-      refuse(c, interval.from,
-             fmt::format("a program that hangs in the executor: with protocol {} a connection holds "
-                         "{} messages; train without it or with another protocol",
-                         to_string(config.protocol), slots));
+      refuse(
+          c, interval.from,
+          fmt::format("a program that hangs in the executor: with protocol {} a connection holds "
+                      "{} messages; train without it or with another protocol",
+                      to_string(config.protocol), slots));
     }
     XmlSettings settings{.dialect = dialect_,
                          .protocol = std::string(to_string(config.protocol)),

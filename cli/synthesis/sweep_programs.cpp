@@ -93,7 +93,7 @@ const std::vector<std::string>& sweep_files() {
 }
 
 SweptTable sweep_programs(const SynthesisSweep& plan, const std::string& folder,
-                           const std::vector<NamedText>& files, const SweepPlace& where) {
+                          const std::vector<NamedText>& files, const SweepPlace& where) {
   const std::string path = folder + "/sweep.yaml";
   write_text_file(path, sweep_yaml(plan));
   const Experiment experiment = load_experiment(path);

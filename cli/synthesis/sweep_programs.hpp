@@ -44,6 +44,7 @@ struct SweptTable {
 /// continues a sweep that was interrupted. `files` are those of the programs, by their names in the
 /// folder.
 [[nodiscard]] SweptTable sweep_programs(const SynthesisSweep& plan, const std::string& folder,
-                           const std::vector<NamedText>& files, const SweepPlace& where);
+                                        const std::vector<NamedText>& files,
+                                        const SweepPlace& where);
 
 }  // namespace cclgym

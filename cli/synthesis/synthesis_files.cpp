@@ -60,9 +60,8 @@ ProgramFiles program_files(const synthesis::Synthesis& made, CollectiveKind coll
     try {
       require_loadable(*program.program, gpu);
       result.files.push_back(
-          {file_of(program.name), to_msccl_xml(*program.program, {.dialect = dialect,
-                                                                  .end_bytes =
-                                                                      XmlSettings::kNoEnd})});
+          {file_of(program.name),
+           to_msccl_xml(*program.program, {.dialect = dialect, .end_bytes = XmlSettings::kNoEnd})});
     } catch (const UserError& error) {
       if (program.instances == 1) {
         result.notes.push_back(fmt::format("{} has no XML: {}", program.name, error.what()));
@@ -97,12 +96,11 @@ std::vector<NamedText> table_files(DispatchTable& table, const synthesis::Synthe
                            uses.back().settings.end_bytes == range.from_bytes;
       if (!goes_on) {
         const int number = ++count[program->name];
-        uses.push_back({.program = &*program,
-                        .name = number == 1 ? program->name
-                                            : fmt::format("{}-range{}", program->name, number),
-                        .settings = {.dialect = dialect,
-                                     .protocol = protocol,
-                                     .min_bytes = range.from_bytes}});
+        uses.push_back(
+            {.program = &*program,
+             .name = number == 1 ? program->name : fmt::format("{}-range{}", program->name, number),
+             .settings = {
+                 .dialect = dialect, .protocol = protocol, .min_bytes = range.from_bytes}});
         if (number > 1) {
           NamedProgram named =
               *std::ranges::find(table.programs, program->name, &NamedProgram::name);

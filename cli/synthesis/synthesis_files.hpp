@@ -25,12 +25,12 @@ struct ProgramFiles {
   std::vector<NamedText> files{};
   std::vector<std::string> names{};
   std::vector<std::string> notes{};  ///< reasons why a program has no file
-  /// The reason why no program can be executed; empty if one can, and for collectives that MSCCL XML
-  /// does not have.
+  /// The reason why no program can be executed; empty if one can, and for collectives that MSCCL
+  /// XML does not have.
   std::string refusal{};
 };
-/// The files have protocol Simple and are for calls of any size. `gpu` limits the thread blocks that
-/// a GPU runs at once.
+/// The files have protocol Simple and are for calls of any size. `gpu` limits the thread blocks
+/// that a GPU runs at once.
 [[nodiscard]] ProgramFiles program_files(const synthesis::Synthesis& made,
                                          CollectiveKind collective, XmlDialect dialect,
                                          const CostModel& gpu);

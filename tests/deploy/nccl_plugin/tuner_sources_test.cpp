@@ -225,6 +225,34 @@ TEST_CASE("a CSV: the first line that matches counts", "[deploy][tuner-sources]"
   }
 }
 
+TEST_CASE("a CSV: a line that cannot be used does not cost the others", "[deploy][tuner-sources]") {
+  const TemporaryFolder folder;
+  const Variable csv("CCLGYM_TUNER_CSV", folder / "t.csv");
+  write_file(folder / "t.csv",
+             "# registered buffers first\n"
+             "allreduce,0,65536,tree,ll,2,1,-1,-1,1\n"
+             "allreduce,0,65536,treee,ll,2,1,-1\n"
+             "sendrecv,0,65536,ring,ll,2,1,-1\n"
+             "allreduce,0\n"
+             "allreduce,0,65536,tree,ll128,4,1,-1,-1,-1,\n"
+             "allreduce,65537,-1,ring,simple,-1,-1,-1,,\n");
+  const Plugin plugin;
+  clear_lines();
+  const AnyTuner tuner(plugin, 4, 8, 1);
+  const std::vector<std::string> lines = recorded_lines();
+  REQUIRE(lines.size() == 5);
+  const std::string begin = "WARN TUNER/cclgym: " + (folder / "t.csv");
+  CHECK(lines[0] == begin +
+                        ":2: regBuff is '1'; expected -1, because only its own rank knows "
+                        "whether a buffer is registered; the line is skipped");
+  CHECK(lines[1].starts_with(begin + ":3: unknown algorithm 'treee'"));
+  CHECK(lines[2].starts_with(begin + ":4: unknown collective_type 'sendrecv'"));
+  CHECK(lines[3] == begin + ":5: 2 columns; expected 8 to 10; the line is skipped");
+  CHECK(lines[4].find("2 of 6 lines are for 8 ranks on 1 nodes") != std::string::npos);
+  CHECK(choice_of(tuner, CCLGYM_NCCL_ALLREDUCE, 1024) == Chosen{1, 4});
+  CHECK(choice_of(tuner, CCLGYM_NCCL_ALLREDUCE, std::size_t{1} << 50) == Chosen{3 + 2, 0});
+}
+
 TEST_CASE("v2 takes what NCCL can do for certain", "[deploy][tuner-sources]") {
   const TemporaryFolder folder;
   const Variable csv("CCLGYM_TUNER_CSV", folder / "t.csv");

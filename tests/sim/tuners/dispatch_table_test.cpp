@@ -8,6 +8,7 @@
 #include "core/random.hpp"
 #include "core/units.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
+#include "sim/call/tiles.hpp"
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
@@ -80,6 +81,76 @@ TEST_CASE("a range includes its lower end and not its upper one", "[sim][dispatc
                          .slots = 2});
   CHECK(tuner->chooses_for(CollectiveKind::AllReduce));
   CHECK_FALSE(tuner->chooses_for(CollectiveKind::AllGather));
+}
+
+TEST_CASE("a CSV of NCCL's tuner is a table: the first line that matches applies",
+          "[sim][dispatch-table]") {
+  const std::string rows =
+      "# registered buffers\n"
+      "allreduce,0,65536,tree,ll,2,1,-1,-1,1\n"
+      "allreduce,0,65536,tree,ll,2,2,-1\n"
+      "allreduce,0,65536,tree,ll,4,1,16\n"
+      " allreduce , 0 , 65536 , tree , LL128 , 3 , -1 , 8 , 1\n"
+      "allreduce,0,1048576,ring,simple,8,-1,-1\n"
+      "allreduce,1048577,2097152,pat,simple,8,-1,-1\n"
+      "allgather,0,-1,ring,ll,-1,-1,-1\n";
+  for (const char* name : {"t.csv", "nccl_tuner.conf", "table"}) {
+    INFO(name);
+    const TemporaryFile file(rows, name);
+    const auto tuner = make_tuner("dispatch:" + file.path(), site("ndv4"));
+    const auto choose = [&](std::uint64_t bytes, CollectiveKind collective) {
+      return tuner->choose(call_of(collective, bytes));
+    };
+    const Config tree = choose(65536, CollectiveKind::AllReduce);
+    CHECK(tree ==
+          with_protocol_tiles(shipped_cost_model("a100"),
+                              {.algorithm = "tree", .protocol = Protocol::LL128, .channels = 3}));
+    const Config ring = choose(65540, CollectiveKind::AllReduce);
+    CHECK(ring.algorithm == "ring");
+    CHECK(ring.protocol == Protocol::Simple);
+    CHECK(ring.channels == 8);
+    CHECK(ring.slots > 0);
+    // NCCL chooses the channels of -1, and for all that is in no line or that it does not offer.
+    const auto nccl = make_tuner("nccl-default", site("ndv4"));
+    const Config gather = choose(1 << 20, CollectiveKind::AllGather);
+    CHECK(gather.protocol == Protocol::LL);
+    CHECK(gather.channels == make_tuner("nccl-default::LL:ring", site("ndv4"))
+                                 ->choose(call_of(CollectiveKind::AllGather, 1 << 20))
+                                 .channels);
+    for (const std::uint64_t bytes : {1U << 21, 1U << 24}) {
+      const Call call = call_of(CollectiveKind::AllReduce, bytes);
+      CHECK(tuner->choose(call) == nccl->choose(call));
+    }
+    const auto note = [&](std::uint64_t bytes, CollectiveKind collective) {
+      return tuner->note(call_of(collective, bytes));
+    };
+    const std::string skipped = file.path() +
+                                ":2: regBuff is '1'; expected -1, because only its own rank knows "
+                                "whether a buffer is registered; the line is skipped";
+    CHECK(note(1024, CollectiveKind::AllReduce) == skipped);
+    CHECK(note(1 << 24, CollectiveKind::AllReduce)
+              .find("no line matches, so that NCCL 2.30.7 "
+                    "chooses for allreduce of 16MiB") != std::string::npos);
+    CHECK(note(1 << 21, CollectiveKind::AllReduce)
+              .find("has pat with Simple, which NCCL does not offer here") != std::string::npos);
+    CHECK(note(1 << 24, CollectiveKind::AllToAll).find("NCCL asks no tuner") != std::string::npos);
+  }
+  const TemporaryFile wrong("allreduce,0,1024,rings,ll,2,-1,-1\n", "t.csv");
+  const auto thrown = [](const auto& action) -> std::string {
+    try {
+      (void)action();
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(thrown([&] {
+          return make_tuner("dispatch:" + wrong.path(), site("ndv4"));
+        }).starts_with(wrong.path() + ":1: unknown algorithm 'rings'"));
+  const TemporaryFile csv(rows, "t.csv");
+  CHECK(thrown([&] {
+          return load_dispatch_table(csv.path());
+        }).starts_with(csv.path() + ": is a CSV for NCCL's tuner"));
 }
 
 TEST_CASE("tile and slots of the protocol come from the site's cost model",
