@@ -1,11 +1,14 @@
 // Tests of cclgym synthesize as a process.
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/program.hpp"
+#include "collectives/msccl/msccl_xml.hpp"
+#include "sim/tuners/dispatch_table.hpp"
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/temporary_folder.hpp"
@@ -50,6 +53,75 @@ TEST_CASE("synthesize writes programs, a dispatch table and pictures, which othe
                                        folder.path());
   INFO(by_formula.err);
   CHECK(by_formula.code == 0);
+}
+
+TEST_CASE("programs that the table uses have its protocols and sizes", "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  for (const std::string dialect : {"microsoft", "azure"}) {
+    INFO(dialect);
+    const Ended made =
+        run_synthesis({"--fabric", "dgx1", "--collective", "allgather", "--pareto", "--sizes",
+                       "16KiB..16MiB x8", "--dialect", dialect, "-o", "made"},
+                      folder.path());
+    INFO(made.err);
+    REQUIRE(made.code == 0);
+    const DispatchTable table = load_dispatch_table(folder / "made/dispatch.yaml");
+    REQUIRE(table.blocks.size() == 1);
+    std::set<std::string> files;
+    for (const DispatchRange& range : table.blocks[0].ranges) {
+      const std::string& name = range.choice.config.algorithm;
+      const auto program = std::ranges::find(table.programs, name, &NamedProgram::name);
+      if (program == table.programs.end()) continue;
+      CAPTURE(name);
+      CHECK(files.insert(program->file).second);
+      const XmlSettings settings = read_msccl_xml_file(program->file).settings;
+      CHECK(to_string(settings.dialect) == dialect);
+      CHECK(settings.protocol == to_string(range.choice.config.protocol));
+      CHECK(settings.min_bytes == range.from_bytes);
+      CHECK(settings.end_bytes == range.to_bytes);
+    }
+    // One program is used with LL, and with LL128 above.
+    CHECK(files.size() > 2);
+    CHECK(std::ranges::any_of(files, [](const auto& file) { return contains(file, "-range2.xml"); }));
+  }
+  const Ended again = run_synthesis({"--fabric", "dgx1", "--collective", "allgather", "--pareto",
+                                     "--no-sweep", "-o", "made"},
+                                    folder.path());
+  CHECK(again.code == 0);
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "made/programs")) {
+    CHECK_FALSE(contains(entry.path().string(), "-range2"));
+    CHECK(read_msccl_xml_file(entry.path().string()).settings.end_bytes == XmlSettings::kNoEnd);
+  }
+}
+
+TEST_CASE("programs with more thread blocks than a GPU runs are not written", "[cli][synthesize]") {
+  const TemporaryFolder folder;
+  const auto made = [&](int blocks) {
+    write_file(folder / "m.yaml",
+               "name: mine\nmax_thread_blocks: " + std::to_string(blocks) +
+                   "\nprotocols:\n"
+                   "  LL: {efficiency: 0.5, thread_block_rate: 8 GB/s, reduce_rate: 4 GB/s}\n"
+                   "  LL128: {efficiency: 0.9, thread_block_rate: 9 GB/s, reduce_rate: 5 GB/s}\n"
+                   "  Simple: {efficiency: 1, thread_block_rate: 10 GB/s, reduce_rate: 6 GB/s}\n");
+    return run_synthesis({"--fabric", "dgx1", "--collective", "allgather", "--pareto",
+                          "--cost-model", "m.yaml", "--no-sweep", "-o", "made"},
+                         folder.path());
+  };
+  // allgather-6-3-7 has 11 blocks on a GPU, and allgather-2-2-3 has 12.
+  const Ended some = made(11);
+  INFO(some.err);
+  CHECK(some.code == 0);
+  CHECK(contains(some.out,
+                 "note: allgather-2-2-3 has no XML: program 'allgather-2-2-3' cannot be loaded: it "
+                 "needs 12 thread blocks on a GPU, and by cost model mine a GPU runs 11 of 512 "
+                 "threads at once"));
+  CHECK_FALSE(std::filesystem::exists(folder / "made/programs/allgather-2-2-3.xml"));
+  CHECK(std::filesystem::exists(folder / "made/programs/allgather-6-3-7.xml"));
+  const Ended none = made(10);
+  CHECK(none.code == 2);
+  CHECK(contains(none.err, "cannot be loaded"));
+  CHECK(contains(none.err, "synthesize for fewer GPUs or another method"));
+  CHECK_FALSE(std::filesystem::exists(folder / "made/programs/allgather-6-3-7.xml"));
 }
 
 TEST_CASE("synthesize refuses wrong requests with exit code 2 and writes nothing",

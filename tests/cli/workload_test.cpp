@@ -174,6 +174,23 @@ TEST_CASE("workload refuses a collective that the default tuner refuses", "[cli]
   CHECK(contains(named.err, "binomial-tree chooses"));
 }
 
+TEST_CASE("workload lets the default tuner choose where a communicator cannot run a configuration",
+          "[cli][workload]") {
+  const TemporaryFolder folder;
+  write_file(folder / "job.yaml", kJob);
+  const Ended ended = workload(folder, {"--tuner", "ring/Simple/1", "--compare",
+                                        "nvls/Simple/16,ring/Simple/2", "--json"});
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  const std::string note =
+      "nvls/Simple/16 has no configuration for allreduce on 4 ranks (nvls needs switches that copy "
+      "and add, and fabric ";
+  CHECK(contains(ended.err, note));
+  CHECK(ended.err.find(note) == ended.err.rfind(note));
+  CHECK(contains(ended.err, "; ring/Simple/1 chooses"));
+  CHECK(workload(folder, {"--compare", "nvls/Simpel/16"}).code == 2);
+}
+
 TEST_CASE("workload lists a tuner that is compared with itself once", "[cli][workload]") {
   const TemporaryFolder folder;
   write_file(folder / "job.yaml", kJob);

@@ -12,6 +12,7 @@
 #include "sim/sim_fixtures.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/thrown.hpp"
 
 using namespace cclgym;
 using namespace cclgym::test;
@@ -136,14 +137,6 @@ TEST_CASE("a CSV of NCCL's tuner is a table: the first line that matches applies
     CHECK(note(1 << 24, CollectiveKind::AllToAll).find("NCCL asks no tuner") != std::string::npos);
   }
   const TemporaryFile wrong("allreduce,0,1024,rings,ll,2,-1,-1\n", "t.csv");
-  const auto thrown = [](const auto& action) -> std::string {
-    try {
-      (void)action();
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "";
-  };
   CHECK(thrown([&] {
           return make_tuner("dispatch:" + wrong.path(), site("ndv4"));
         }).starts_with(wrong.path() + ":1: unknown algorithm 'rings'"));
