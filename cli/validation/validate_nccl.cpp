@@ -92,7 +92,8 @@ TunerSource read_source(const Arguments& arguments) {
         throw UserError(argument_location(option), "is not for a CSV, which is for all machines");
       }
       // Its lines must be those of a tuner; the plugin skips others, too.
-      for (const std::string& line : RowChoices(text, name, 2, 1).skipped()) print_warning(line);
+      const RowChoices lines(text, name, 2, 1);
+      for (const std::string& line : lines.skipped()) print_warning(line);
       return {.name = name, .text = std::move(text), .policy = std::nullopt};
     }
   }
