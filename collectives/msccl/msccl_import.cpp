@@ -7,16 +7,15 @@
 #include "collectives/msccl/msccl_import_checks.hpp"
 #include "collectives/msccl/msccl_limits.hpp"
 #include "collectives/msccl/msccl_xml.hpp"
-#include "collectives/msccl/xml_document.hpp"
 #include "core/error.hpp"
 #include "core/files/text_file.hpp"
 #include "core/index.hpp"
+#include "core/xml/xml_document.hpp"
 
 namespace cclgym {
 
 namespace {
 
-using msccl::XmlDocument;
 using pugi::xml_node;
 
 struct CollectiveName {
@@ -37,7 +36,8 @@ constexpr CollectiveName kCollectives[] = {
 
 class Importer {
  public:
-  Importer(std::string_view text, const std::string& file) : document_(text, file) {}
+  Importer(std::string_view text, const std::string& file)
+      : document_(text, file, "a program in MSCCL XML, which begins with <algo") {}
 
   XmlProgram run();
 

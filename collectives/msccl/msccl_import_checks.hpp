@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collectives/ir.hpp"
-#include "collectives/msccl/xml_document.hpp"
+#include "core/xml/xml_document.hpp"
 
 namespace cclgym::msccl {
 

@@ -9,10 +9,10 @@
 
 #include "core/error.hpp"
 
-namespace cclgym::msccl {
+namespace cclgym {
 
 /// The numbers that are valid in an attribute.
-struct Range {
+struct XmlRange {
   std::int64_t least;
   std::int64_t most;
 };
@@ -21,8 +21,9 @@ class XmlDocument {
  public:
   /// Throws UserError on ill-formed XML, text beside or between elements, a repeated attribute,
   /// entities that XML does not define, bytes that are not UTF-8, and any DOCTYPE (entities are
-  /// never expanded). The text must outlive the document.
-  XmlDocument(std::string_view text, std::string file);
+  /// never expanded). The text must outlive the document. `expected` is what messages about other
+  /// files expect: "a program in MSCCL XML, which begins with <algo".
+  XmlDocument(std::string_view text, std::string file, std::string expected);
 
   /// The only top-level element, which must have this name.
   [[nodiscard]] pugi::xml_node root(const char* name) const;
@@ -32,9 +33,9 @@ class XmlDocument {
   [[nodiscard]] std::string_view text(const pugi::xml_node& node, const char* attribute) const;
   /// A whole number within the range.
   [[nodiscard]] std::int64_t number(const pugi::xml_node& node, const char* attribute,
-                                    Range range) const;
+                                    XmlRange range) const;
   [[nodiscard]] std::int32_t small(const pugi::xml_node& node, const char* attribute,
-                                   Range range) const {
+                                   XmlRange range) const {
     return static_cast<std::int32_t>(number(node, attribute, range));
   }
   [[nodiscard]] bool flag(const pugi::xml_node& node, const char* attribute) const {
@@ -50,7 +51,8 @@ class XmlDocument {
 
   std::string_view text_;
   std::string file_;
+  std::string expected_;
   pugi::xml_document document_;
 };
 
-}  // namespace cclgym::msccl
+}  // namespace cclgym

@@ -1,4 +1,4 @@
-#include "collectives/msccl/xml_document.hpp"
+#include "core/xml/xml_document.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,10 +7,10 @@
 
 #include "core/utf8.hpp"
 
-namespace cclgym::msccl {
+namespace cclgym {
 
-XmlDocument::XmlDocument(std::string_view text, std::string file)
-    : text_(text), file_(std::move(file)) {
+XmlDocument::XmlDocument(std::string_view text, std::string file, std::string expected)
+    : text_(text), file_(std::move(file)), expected_(std::move(expected)) {
   check_beginning();
   check_bytes();
   // Escapes are left as written, so that check_element sees them; parsing a fragment keeps text
@@ -38,9 +38,7 @@ void XmlDocument::check_beginning() const {
   const std::string_view line = text_.substr(begin, text_.find_first_of("\r\n", begin) - begin);
   throw UserError(
       location(static_cast<std::ptrdiff_t>(begin)),
-      fmt::format("not an XML file: it begins with {}; expected a program in MSCCL XML, which "
-                  "begins with <algo",
-                  quoted(line, 40)));
+      fmt::format("not an XML file: it begins with {}; expected {}", quoted(line, 40), expected_));
 }
 
 void XmlDocument::check_bytes() const {
@@ -71,7 +69,7 @@ void XmlDocument::check_elements() const {
 void XmlDocument::check_node(const pugi::xml_node& node) const {
   if (node.type() == pugi::node_doctype) {
     throw UserError(location(static_cast<std::ptrdiff_t>(text_.find("<!"))),
-                    "a DOCTYPE; expected none (entities are not expanded)");
+                    fmt::format("a DOCTYPE; expected {}, without a DOCTYPE", expected_));
   }
   if (node.type() != pugi::node_element) {
     const std::string_view value = node.value();
@@ -131,7 +129,7 @@ std::string_view XmlDocument::text(const pugi::xml_node& node, const char* attri
 }
 
 std::int64_t XmlDocument::number(const pugi::xml_node& node, const char* attribute,
-                                 Range range) const {
+                                 XmlRange range) const {
   const std::string_view found = text(node, attribute);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(found.data(), found.data() + found.size(), value);
@@ -143,4 +141,4 @@ std::int64_t XmlDocument::number(const pugi::xml_node& node, const char* attribu
   return value;
 }
 
-}  // namespace cclgym::msccl
+}  // namespace cclgym
