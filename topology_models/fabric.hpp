@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "topology_models/dragonfly.hpp"
@@ -63,6 +64,15 @@ struct Link {
 
   [[nodiscard]] double capacity_Bps() const { return unit_bandwidth_Bps * multiplicity; }
 };
+
+// Latencies of links for which nothing is stated; an alpha of the cost model replaces them.
+inline constexpr double kGpuLinkLatency_s = 0.7e-6;     ///< NVLink to a GPU: TE-CCL (NDv2, DGX-1)
+inline constexpr double kNvSwitchLatency_s = 0.35e-6;   ///< NVLink to an NVSwitch: TE-CCL (DGX-2)
+inline constexpr double kHostLatency_s = 5e-7;          ///< PCIe to a host: host_facts()
+/// TE-CCL's alpha between a GPU and the network: 1.3 us to a network switch, and so 2.6 us between
+/// nodes. It covers the entire route from GPU memory to the switch, so that the PCIe links on it
+/// add nothing.
+inline constexpr double kNetworkLatency_s = 1.3e-6;
 
 enum class NicBinding : std::uint8_t;  // fabric_spec.hpp
 
@@ -141,6 +151,10 @@ class Fabric {
   /// are on no route. Throws UserError unless bindable().
   [[nodiscard]] std::shared_ptr<const Fabric> bound(NicBinding binding) const;
 
+  /// Sentences for the user about what the description of a machine left open, and what was assumed
+  /// instead.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
   /// This fabric with only some of its GPUs as ranks, in the given order: the view of a
   /// communicator of these ranks. Devices and links have the same numbers as here, and routes
   /// between two GPUs are the same. Cluster nodes are numbered in the order in which the ranks
@@ -177,6 +191,7 @@ class Fabric {
   std::optional<Dragonfly> dragonfly_;
   Routing routing_ = Routing::Minimal;
   int max_relays_ = 0;
+  std::vector<std::string> warnings_;
   /// Builds the fabric anew with a binding; empty: it has no choice of NICs.
   std::function<std::shared_ptr<const Fabric>(NicBinding)> make_bound_;
 };
@@ -209,6 +224,10 @@ class FabricBuilder {
   void set_routing(Routing routing);
   /// Sets Fabric::max_relays(); the default is 0.
   void set_max_relays(int gpus);
+  /// Sets Fabric::warnings().
+  void set_warnings(std::vector<std::string> warnings) {
+    fabric_->warnings_ = std::move(warnings);
+  }
   /// Checks (names unique, >= 1 GPU, every GPU pair connected) and builds. Throws UserError.
   [[nodiscard]] std::shared_ptr<const Fabric> build();
 

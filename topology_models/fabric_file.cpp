@@ -62,6 +62,7 @@ class Reader {
       builder_.set_gpu_model(std::move(model));
     }
     read_host();
+    builder_.set_max_relays(document_.integer("relays"));
     if (!document_.has("nodes") && !document_.has("servers")) {
       throw UserError(document_.location(),
                       "key 'nodes' is missing; expected a list of devices, or a key 'servers'");
@@ -161,6 +162,7 @@ class Reader {
         throw UserError(name.location(), fmt::format("there is already a node called '{}'", one));
       }
       names_.push_back(one);
+      kinds_.push_back(node.kind);
       linked_.push_back(false);
       node.name = std::move(one);
       builder_.add_node(node);
@@ -198,8 +200,10 @@ class Reader {
     Link link;
     link.kind = static_cast<LinkKind>(read_choice(item.value("kind"), item.spec("kind")));
     link.unit_bandwidth_Bps = read_rate_Bps(item.value("bandwidth"), item.spec("bandwidth"));
-    link.latency_s = read_time_s(item.value("latency"), item.spec("latency"));
-    link.latency_stated = true;
+    link.latency_stated = item.has("latency");
+    if (link.latency_stated) {
+      link.latency_s = read_time_s(item.value("latency"), item.spec("latency"));
+    }
     link.multiplicity = item.integer("multiplicity");
     const bool duplex = read_flag(item.value("duplex"), item.spec("duplex"));
     for (const auto& [from, to] : ends(item, scope)) {
@@ -215,8 +219,25 @@ class Reader {
       linked_[static_cast<std::size_t>(to)] = true;
       link.source = from;
       link.target = to;
+      if (!link.latency_stated) link.latency_s = usual_latency_s(item, link);
       duplex ? builder_.add_duplex_link(link) : builder_.add_link(link);
     }
+  }
+
+  // Latency of a link for which none is stated.
+  [[nodiscard]] double usual_latency_s(const Item& item, const Link& link) const {
+    const auto joins = [&](NodeKind kind) {
+      return kinds_[static_cast<std::size_t>(link.source)] == kind ||
+             kinds_[static_cast<std::size_t>(link.target)] == kind;
+    };
+    if (link.kind == LinkKind::NvLink) {
+      return joins(NodeKind::NvSwitch) ? kNvSwitchLatency_s : kGpuLinkLatency_s;
+    }
+    if (link.kind == LinkKind::Pcie) return joins(NodeKind::Host) ? kHostLatency_s : 0;
+    if (link.kind == LinkKind::Network && joins(NodeKind::Nic)) return kNetworkLatency_s;
+    throw UserError(item.location(),
+                    "key 'latency' is missing; only links of kind nvlink and pcie, and those of "
+                    "kind network to a NIC, have a usual latency");
   }
 
   // The pairs of nodes that one item of `links` joins.
@@ -296,6 +317,7 @@ class Reader {
     std::size_t count = 0;
   };
   std::vector<std::string> names_;  // by NodeId
+  std::vector<NodeKind> kinds_;     // by NodeId
   std::vector<bool> linked_;        // by NodeId
   std::vector<Switches> switches_;
   std::size_t links_ = 0;

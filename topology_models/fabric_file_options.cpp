@@ -61,6 +61,15 @@ const std::vector<OptionSpec>& fabric_file_options() {
            "are at one PCIe switch here, and does not use LL128 between nodes. If no NIC "
            "is at a PCIe switch, this is so in any case",
        .default_text = "false"},
+      {.name = "relays",
+       .kind = OptionKind::Integer,
+       .description =
+           "number of GPUs that data may pass through along NVLinks, within a node, before a path "
+           "through PCIe and hosts is preferred: 1 for NCCL from 2.8.3 on (NVB), 1000 for xGMI, "
+           "which routes by itself",
+       .min = 0,
+       .max = 1000,
+       .default_text = "0"},
       {.name = "nodes",
        .kind = OptionKind::Mapping,
        .shape = OptionShape::List,
@@ -148,10 +157,12 @@ const std::vector<OptionSpec>& fabric_link_options() {
        .required = true},
       {.name = "latency",
        .kind = OptionKind::Time,
-       .description = "latency of one traversal; has priority over a cost model's alpha",
+       .description = "latency of one traversal; has priority over a cost model's alpha. Without "
+                      "it, the alpha applies or, with a model that has none, 0.35 us for an NVLink "
+                      "to an NVSwitch and 0.7 us for others, 0.5 us for PCIe to a host and 0 s for "
+                      "other PCIe, and 1.3 us from a NIC to a switch; required for other links",
        .min = 0,
-       .max = kMostLatency_s,
-       .required = true},
+       .max = kMostLatency_s},
       {.name = "multiplicity",
        .kind = OptionKind::Integer,
        .description = "number of parallel units over which traffic is striped",

@@ -26,7 +26,7 @@ enum class NicBinding : std::uint8_t {
 /// default; an option that the fabric does not have is an error. The options are bound to their
 /// keys in servers/fabric_fields.cpp.
 struct FabricSpec {
-  std::string name{};            ///< a shipped fabric, or a path that ends in ".yaml" or ".yml"
+  std::string name{};            ///< a shipped fabric, or the path of a file
   std::optional<int> servers{};  ///< number of nodes; every fabric accepts 1
   std::optional<int> gpus{};
   std::optional<double> bandwidth_Bps{};  ///< bandwidth of one link unit in one direction, B/s

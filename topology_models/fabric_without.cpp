@@ -89,6 +89,7 @@ std::shared_ptr<const Fabric> fabric_without(const Fabric& fabric, std::string_v
   }
   builder.set_routing(fabric.routing());
   builder.set_max_relays(fabric.max_relays());
+  builder.set_warnings(fabric.warnings());
   return builder.build();
 }
 

@@ -1,6 +1,9 @@
 #include "topology_models/gpu_models.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <tuple>
 
 #include "core/error.hpp"
 
@@ -13,58 +16,69 @@ const std::vector<GpuModel>& gpu_models() {
        .vendor = Nvidia,
        .compute_capability = 70,
        .peak_flops = 125e12,
-       .memory_Bps = 900e9},
+       .memory_Bps = 900e9,
+       .link_Bps = 25e9},
       {.name = "A100",
        .vendor = Nvidia,
        .compute_capability = 80,
        .peak_flops = 312e12,
-       .memory_Bps = 1555e9},  // 40 GB
-      // AWS, Amazon EC2 G5 instances: 70 TFLOP/s in half precision, 600 GB/s.
+       .memory_Bps = 1555e9,
+       .link_Bps = 25e9},  // 40 GB
+      // AWS, Amazon EC2 G5 instances: 70 TFLOP/s in half precision, 600 GB/s. It has no NVLinks;
+      // the rate is that of the A40 (data sheet: 112.5 GB/s over 4 links, both directions).
       {.name = "A10G",
        .vendor = Nvidia,
        .compute_capability = 86,
        .peak_flops = 70e12,
-       .memory_Bps = 600e9},
+       .memory_Bps = 600e9,
+       .link_Bps = 14.0625e9},
       {.name = "H100",
        .vendor = Nvidia,
        .compute_capability = 90,
        .peak_flops = 989e12,
-       .memory_Bps = 3350e9},
+       .memory_Bps = 3350e9,
+       .link_Bps = 25e9},
       {.name = "H200",
        .vendor = Nvidia,
        .compute_capability = 90,
        .peak_flops = 989e12,
-       .memory_Bps = 4800e9},
+       .memory_Bps = 4800e9,
+       .link_Bps = 25e9},
       // H20: not in a public data sheet; as its resellers list it.
       {.name = "H20",
        .vendor = Nvidia,
        .compute_capability = 90,
        .peak_flops = 148e12,
-       .memory_Bps = 4000e9},
+       .memory_Bps = 4000e9,
+       .link_Bps = 25e9},
       {.name = "GH200",
        .vendor = Nvidia,
        .compute_capability = 90,
        .peak_flops = 989e12,
        .memory_Bps = 4000e9,
+       .link_Bps = 25e9,
        .with_arm_cpu = true},
       {.name = "B200",
        .vendor = Nvidia,
        .compute_capability = 100,
        .peak_flops = 2250e12,
-       .memory_Bps = 8000e9},
+       .memory_Bps = 8000e9,
+       .link_Bps = 50e9},
       {.name = "GB200",
        .vendor = Nvidia,
        .compute_capability = 100,
        .peak_flops = 2500e12,
        .memory_Bps = 8000e9,
+       .link_Bps = 50e9,
        .with_arm_cpu = true},
-      {.name = "MI50", .vendor = Amd, .peak_flops = 26.5e12, .memory_Bps = 1024e9},
+      // Its xGMI: SCCL section 5.1.2.
+      {.name = "MI50", .vendor = Amd, .gfx = 0x906, .peak_flops = 26.5e12, .memory_Bps = 1024e9, .link_Bps = 33e9},
       {.name = "MI250X",
        .vendor = Amd,
        .peak_flops = 191.5e12,
        .memory_Bps = 1638e9},  // one of two dies
-      {.name = "MI300X", .vendor = Amd, .peak_flops = 1307e12, .memory_Bps = 5300e9},
-      {.name = "MI325X", .vendor = Amd, .peak_flops = 1307e12, .memory_Bps = 6000e9},
+      {.name = "MI300X", .vendor = Amd, .gfx = 0x942, .peak_flops = 1307e12, .memory_Bps = 5300e9, .link_Bps = 64e9},
+      {.name = "MI325X", .vendor = Amd, .gfx = 0x942, .peak_flops = 1307e12, .memory_Bps = 6000e9, .link_Bps = 64e9},
   };
   return models;
 }
@@ -74,6 +88,46 @@ const GpuModel* find_gpu_model(std::string_view name) {
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const GpuModel& gpu) { return gpu.name == name; });
   return found == all.end() ? nullptr : &*found;
+}
+
+const GpuModel* gpu_model_of_device(int pci_device) {
+  struct Device {
+    int number;
+    std::string_view model;
+  };
+  // The PCI ID Repository.
+  static constexpr std::array kDevices{
+      Device{0x1db1, "V100"},   Device{0x1db4, "V100"},   Device{0x1db5, "V100"},
+      Device{0x1db6, "V100"},   Device{0x1db8, "V100"},   Device{0x20b0, "A100"},
+      Device{0x20b2, "A100"},   Device{0x20b5, "A100"},   Device{0x20f1, "A100"},
+      Device{0x2237, "A10G"},   Device{0x2321, "H100"},   Device{0x2330, "H100"},
+      Device{0x2331, "H100"},   Device{0x2335, "H200"},   Device{0x233b, "H200"},
+      Device{0x2329, "H20"},    Device{0x2342, "GH200"},  Device{0x2901, "B200"},
+      Device{0x2941, "GB200"},  Device{0x66a1, "MI50"},   Device{0x7408, "MI250X"},
+      Device{0x740c, "MI250X"}, Device{0x74a1, "MI300X"}, Device{0x74b5, "MI300X"},
+      Device{0x74a5, "MI325X"}, Device{0x74b9, "MI325X"}};
+  const auto found = std::ranges::find(kDevices, pci_device, &Device::number);
+  return found == kDevices.end() ? nullptr : find_gpu_model(found->model);
+}
+
+std::vector<const GpuModel*> nearest_gpu_models(GpuVendor vendor, int architecture) {
+  const auto number = [](const GpuModel& gpu) { return gpu.compute_capability + gpu.gfx; };
+  // An Ada GPU (8.9) is nearer to Ampere (8.6) than to Hopper (9.0).
+  const int generation = vendor == GpuVendor::Nvidia ? 10 : 0x10;
+  std::vector<const GpuModel*> nearest;
+  std::tuple<int, int, int> least{};
+  for (const GpuModel& gpu : gpu_models()) {
+    if (gpu.vendor != vendor || architecture < 1) continue;
+    const std::tuple<int, int, int> distance{
+        std::abs(number(gpu) / generation - architecture / generation),
+        std::abs(number(gpu) - architecture), number(gpu)};
+    if (nearest.empty() || distance < least) {
+      nearest.clear();
+      least = distance;
+    }
+    if (distance == least) nearest.push_back(&gpu);
+  }
+  return nearest;
 }
 
 std::string unknown_gpu_model_message(std::string_view name) {

@@ -14,14 +14,22 @@ struct GpuModel {
   std::string_view name;  ///< as in Fabric::gpu_model(): "A100"
   GpuVendor vendor = GpuVendor::Nvidia;
   int compute_capability = 0;  ///< NVIDIA's compute capability times 10; 0 for AMD
+  int gfx = 0;                 ///< AMD's architecture in hexadecimal digits: 0x90a; 0 for NVIDIA
   double peak_flops = 0;  ///< peak of dense half-precision matrix math in the data sheet, FLOP/s
   double memory_Bps = 0;  ///< peak rate of its memory in the data sheet, B/s
+  double link_Bps = 0;    ///< rate of an NVLink or xGMI link of its architecture, one direction, B/s
   bool with_arm_cpu = false;  ///< a superchip: NVIDIA's Grace is the CPU of its node
 };
 
 [[nodiscard]] const std::vector<GpuModel>& gpu_models();
 /// The model of exactly this name (case-sensitive); nullptr if there is none.
 [[nodiscard]] const GpuModel* find_gpu_model(std::string_view name);
+/// The model with this PCI device number (of NVIDIA or AMD); nullptr if it is of no known model.
+[[nodiscard]] const GpuModel* gpu_model_of_device(int pci_device);
+/// The models of the architecture that is nearest to this one (GpuModel::compute_capability or
+/// gfx), in the order of the table: the same generation if there is one, otherwise the nearest
+/// number, the lower of two. Empty for a number below 1.
+[[nodiscard]] std::vector<const GpuModel*> nearest_gpu_models(GpuVendor vendor, int architecture);
 /// Message for a name that find_gpu_model does not know: "unknown GPU model 'H800'; expected one of
 /// … (did you mean 'H100'?); …", with advice for a GPU that is not in the table.
 [[nodiscard]] std::string unknown_gpu_model_message(std::string_view name);

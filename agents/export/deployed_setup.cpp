@@ -32,7 +32,7 @@ std::string scalar(std::string_view text) {
 
 // The part of a label that names the fabric, which is a word or the path of a file.
 std::string_view name_in(std::string_view label) {
-  for (const std::string_view end : {".yaml", ".yml"}) {
+  for (const std::string_view end : {".yaml", ".yml", ".xml", ".txt"}) {
     const std::size_t at = label.find(end);
     if (at == std::string_view::npos) continue;
     const std::string_view name = label.substr(0, at + end.size());

@@ -25,6 +25,8 @@ class XmlDocument {
   /// files expect: "a program in MSCCL XML, which begins with <algo".
   XmlDocument(std::string_view text, std::string file, std::string expected);
 
+  /// Name of the first element; empty if there is none.
+  [[nodiscard]] std::string_view top() const { return document_.first_child().name(); }
   /// The only top-level element, which must have this name.
   [[nodiscard]] pugi::xml_node root(const char* name) const;
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "topology_models/fabric_file.hpp"
 #include "topology_models/fabric_without.hpp"
+#include "topology_models/imported/fabric_source.hpp"
 #include "topology_models/machines/machines.hpp"
 #include "topology_models/text.hpp"
 
@@ -58,7 +58,8 @@ const FabricModel& model_named(const std::string& name) {
     names.push_back(model.info.name);
   }
   throw FabricOptionError("name", unknown_name_message("fabric", name, names) +
-                                      "; or the path of a fabric file (*.yaml)");
+                                      "; or the path of a file with a fabric, with a dot or a "
+                                      "slash in it (./topo)");
 }
 
 const FabricModel& model_named(const std::string& name, const SourceLocation& where) {
@@ -75,12 +76,6 @@ void refuse_foreign_options(const FabricSpec& spec, const std::vector<OptionSpec
     if (!given || try_find_option(options, field.key()) != nullptr) continue;
     if (field.key() == "nodes") {
       if (spec.servers == 1) continue;
-      if (is_fabric_file(spec.name)) {
-        throw FabricOptionError(
-            field.key(), fmt::format("fabric '{}' has the nodes of its file, no more and no fewer; "
-                                     "found nodes = {}",
-                                     spec.name, option_text(*given, field.spec())));
-      }
       throw FabricOptionError(
           field.key(), fmt::format("fabric '{}' has 1 node only; found nodes = {}", spec.name,
                                    option_text(*given, field.spec())));
@@ -113,6 +108,14 @@ std::shared_ptr<const Fabric> without_failed_parts(std::shared_ptr<const Fabric>
                      [&] { return fabric_without(*fabric, *spec.without); });
 }
 
+// Options of fabrics from files. Only descriptions of one node take `nodes`.
+const std::vector<OptionSpec>& options_of_files() {
+  constexpr double kMostNodesOfFiles = 2048;
+  static const std::vector<OptionSpec> options{fabric_option("nodes", {.max = kMostNodesOfFiles}),
+                                               fabric_option("without")};
+  return options;
+}
+
 // A value in a label of results, with quantities as short as possible.
 std::string label_text(const OptionValue& value, const OptionSpec& spec) {
   if (spec.kind == OptionKind::Rate) return short_rate(std::get<double>(value));
@@ -126,7 +129,8 @@ std::string label_text(const OptionValue& value, const OptionSpec& spec) {
 const OptionSpec& name_option() {
   static const OptionSpec option{
       .name = "name",
-      .description = "name of a fabric, or the path of a fabric file (*.yaml)",
+      .description = "name of a fabric, or the path of a file: a fabric file (*.yaml), NCCL's "
+                     "topology (XML), or the output of nvidia-smi topo -m",
       .required = true};
   return option;
 }
@@ -147,7 +151,7 @@ std::string read_fabric_name(const YamlValue& value) {
 }  // namespace
 
 bool is_fabric_file(std::string_view name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml");
+  return name.find_first_of("./") != std::string_view::npos;
 }
 
 const std::vector<FabricInfo>& fabric_infos() {
@@ -161,8 +165,10 @@ const std::vector<FabricInfo>& fabric_infos() {
 
 std::shared_ptr<const Fabric> make_fabric(const FabricSpec& spec) {
   if (is_fabric_file(spec.name)) {
-    refuse_foreign_options(spec, {fabric_option("without")});
-    return without_failed_parts(load_fabric(spec.name), spec);
+    const std::vector<OptionSpec>& options = options_of_files();
+    refuse_foreign_options(spec, options);
+    const int nodes = parameters_of(spec, options).servers;
+    return without_failed_parts(load_any_fabric(spec.name, nodes), spec);
   }
   const FabricModel& model = model_named(spec.name);
   refuse_foreign_options(spec, model.info.options);
@@ -266,7 +272,7 @@ FabricSpec read_fabric_spec(const YamlValue& value) {
     const std::vector<OptionSpec>& own = model_named(spec.name).info.options;
     options.insert(options.end(), own.begin(), own.end());
   } else {
-    options.push_back(fabric_option("without"));
+    options.insert(options.end(), options_of_files().begin(), options_of_files().end());
   }
   check_keys(value, options, "fabric " + spec.name);
   for (const FabricField& field : fabric_fields()) {

@@ -33,7 +33,7 @@ namespace cclgym {
 /// The same, with a fabric file called by the `name` that it states: "two-islands", not its path.
 /// `fabric` is the fabric of `spec`.
 [[nodiscard]] std::string fabric_label(const FabricSpec& spec, const Fabric& fabric);
-/// True for the path of a fabric file.
+/// True for the path of a file with a fabric: it has a dot or a slash, as no shipped fabric has.
 [[nodiscard]] bool is_fabric_file(std::string_view name);
 /// A label as labels are compared: without spaces, and with the options called as fabric_label()
 /// calls them, whatever valid name they have ("ndv4 nodes=2" and "ndv4 servers=2" are equal).

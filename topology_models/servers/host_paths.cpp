@@ -4,12 +4,6 @@
 
 namespace cclgym {
 
-namespace {
-
-constexpr double kHostLatency_s = 5e-7;  // half of a path from GPU to GPU: host_facts()
-
-}  // namespace
-
 void add_hosts(FabricBuilder& builder, const HostDesign& design, const std::vector<NodeId>& devices,
                int server, const std::string& prefix) {
   std::vector<NodeId> hosts;

@@ -34,11 +34,6 @@ struct ServerDesign {
 /// All pairs of `gpus` GPUs, with `units` units each.
 [[nodiscard]] std::vector<GpuPair> all_pairs(int gpus, int units);
 
-/// TE-CCL's alpha between a GPU and the network: 1.3 us to a network switch, and so 2.6 us between
-/// nodes. It covers the entire route from GPU memory to the switch, so that the PCIe links on it
-/// add nothing.
-inline constexpr double kNetworkLatency_s = 1.3e-6;
-
 /// Adds node number `server`, with the GPUs that `parameters` ask for and all NICs, and returns
 /// the NICs. Names start with `prefix`. The NICs have no link to the network yet.
 [[nodiscard]] std::vector<NodeId> add_server(FabricBuilder& builder, const ServerDesign& design,

@@ -1,0 +1,21 @@
+// Fabrics from files of any format: fabric files, and descriptions of a node by its own tools.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "topology_models/fabric.hpp"
+
+namespace cclgym {
+
+/// Loads a fabric from a fabric file (YAML), NCCL's topology (XML) or the output of `nvidia-smi
+/// topo -m`, by its contents. The last two describe one node, of which the fabric has `nodes`;
+/// Fabric::warnings() says what they leave open. Throws UserError as load_fabric does, and
+/// FabricOptionError about `nodes` for a fabric file.
+[[nodiscard]] std::shared_ptr<const Fabric> load_any_fabric(const std::string& path, int nodes);
+
+/// The fabric file (YAML) of the same fabric: what a description of a node is translated to, or the
+/// file itself.
+[[nodiscard]] std::string fabric_file_text(const std::string& path, int nodes);
+
+}  // namespace cclgym
