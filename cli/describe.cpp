@@ -2,6 +2,7 @@
 // model with their sources.
 #include "topology_models/describe/describe.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/descriptions/cost_model_text.hpp"
@@ -11,6 +12,7 @@
 #include "cli/support/fabric_options.hpp"
 #include "cli/support/print.hpp"
 #include "core/files/text_file.hpp"
+#include "topology_models/imported/fabric_source.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
@@ -42,11 +44,23 @@ void describe_one_fabric(const Arguments& arguments) {
     print_out("{}{}", describe_fabric(*fabric),
               info != nullptr ? describe_facts(info->facts) : std::string());
   }
-  if (!arguments.has("dot")) return;
-  const std::string& path = arguments.text("dot");
-  write_text_file(path, to_dot(*fabric));
-  if (!json) {
-    print_out("\ndrawing in {}: render it with dot -Tsvg {} -o fabric.svg\n", path, path);
+  if (arguments.has("dot")) {
+    const std::string& path = arguments.text("dot");
+    write_text_file(path, to_dot(*fabric));
+    if (!json) {
+      print_out("\ndrawing in {}: render it with dot -Tsvg {} -o fabric.svg\n", path, path);
+    }
+  }
+  if (arguments.has("yaml")) {
+    const std::string& path = arguments.text("yaml");
+    if (info != nullptr) {
+      throw UserError(argument_location("yaml"),
+                      fmt::format("is for a file that describes a node; '{}' is a shipped fabric, "
+                                  "which has no file",
+                                  name));
+    }
+    write_text_file(path, fabric_file_text(name, fabric_spec_of(name, arguments).servers.value_or(1)));
+    if (!json) print_out("\nfabric file in {}\n", path);
   }
 }
 
@@ -55,9 +69,13 @@ int run_describe(const std::vector<std::string>& args) {
   reader.positional("WHAT", "kind of thing to describe: fabric or cost-model")
       .positional("NAME",
                   "name of a fabric (cclgym list fabrics) or of a cost model (cclgym list "
-                  "cost-models), or a .yaml file");
+                  "cost-models), or a file: a .yaml file, or for a fabric also NCCL's topology "
+                  "(NCCL_TOPO_DUMP_FILE) or the output of nvidia-smi topo -m");
   add_fabric_options(reader);
-  reader.output("dot", "FILE", "drawing to write in Graphviz's format, for dot -Tsvg FILE");
+  reader.output("dot", "FILE", "drawing to write in Graphviz's format, for dot -Tsvg FILE")
+      .output("yaml", "FILE",
+              "fabric file to write, for a NAME that is NCCL's topology or the output of nvidia-smi "
+              "topo -m");
   const std::vector<std::string> of_fabrics = reader.names_besides({"WHAT", "NAME"});
   reader.flag("json", kJsonHelp);
   const auto arguments = reader.read(args);
@@ -87,6 +105,8 @@ const Command& describe_command() {
           "  cclgym describe fabric frontier --nodes 256 --nic-binding "
           "single_nic\n"
           "  cclgym describe fabric my-fabric.yaml\n"
+          "  cclgym describe fabric system.xml --nodes 4 --yaml my-fabric.yaml\n"
+          "      four nodes as NCCL found one (NCCL_TOPO_DUMP_FILE=system.xml), and a fabric file\n"
           "  cclgym describe cost-model h100\n"
           "      every parameter with its value and where the value comes from\n",
       .run = run_describe};

@@ -253,7 +253,8 @@ py::dict simulate_call(const PythonFabric& fabric, const std::string& json,
   std::optional<py::gil_scoped_release> release;
   if (engine == "flow") release.emplace();
   const CostModel model = cost_model_for(cost_model, *fabric.fabric);
-  warning = cost_model_warning(model, *fabric.fabric);
+  for (const std::string& text : fabric.fabric->warnings()) warning += text + "; ";
+  warning += cost_model_warning(model, *fabric.fabric);
   AlgorithmLibrary library = AlgorithmLibrary::shipped();
   input = read_call(parse_yaml(json, "call"), fabric, model, library, program.get());
   if (program && program->contract.ranks() != fabric.fabric->ranks()) {

@@ -50,10 +50,13 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
     }
     site->set = parameter_set_for(key.second, *site->fabric);
     for (const std::size_t cell : members) site_of_[cell] = site.get();
-    const std::string warning = cost_model_warning(site->set.model, *site->fabric);
-    if (!warning.empty() &&
-        std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end()) {
-      warnings_.push_back(warning);
+    std::vector<std::string> warnings = site->fabric->warnings();
+    warnings.push_back(cost_model_warning(site->set.model, *site->fabric));
+    for (const std::string& warning : warnings) {
+      if (!warning.empty() &&
+          std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end()) {
+        warnings_.push_back(warning);
+      }
     }
     std::map<CollectiveKind, std::vector<std::size_t>> of_collective;
     for (const std::size_t cell : members) of_collective[cells_[cell].collective].push_back(cell);

@@ -82,10 +82,13 @@ void print_cost_model_warnings(std::span<const TuningSetup* const> setups) {
   std::vector<std::string> said;
   for (const TuningSetup* setup : setups) {
     const CallSite& site = *setup->site;
-    const std::string text = cost_model_warning(site.cost_model, *site.fabrics.front());
-    if (std::ranges::find(said, text) != said.end()) continue;
-    print_warning(text);
-    said.push_back(text);
+    std::vector<std::string> texts = site.fabrics.front()->warnings();
+    texts.push_back(cost_model_warning(site.cost_model, *site.fabrics.front()));
+    for (const std::string& text : texts) {
+      if (std::ranges::find(said, text) != said.end()) continue;
+      print_warning(text);
+      said.push_back(text);
+    }
   }
 }
 

@@ -50,7 +50,9 @@ std::shared_ptr<const Fabric> fabric_of(const std::string& name, const Arguments
   // `describe` takes the name as a positional argument.
   const SourceLocation place{.file = arguments.has("fabric") ? "--fabric" : "NAME"};
   try {
-    return make_fabric(spec);
+    std::shared_ptr<const Fabric> fabric = make_fabric(spec);
+    for (const std::string& warning : fabric->warnings()) print_warning(name + ": " + warning);
+    return fabric;
   } catch (const FabricOptionError& error) {
     const bool of_name = error.key() == fabric_spec_options().front().name;
     throw UserError(of_name ? place : argument_location(argument_name(error.key())), error.what());

@@ -16,8 +16,8 @@ void add_fabric_options(ArgumentReader& reader);
 
 /// Name and options of a fabric as the arguments give them.
 [[nodiscard]] FabricSpec fabric_spec_of(const std::string& name, const Arguments& arguments);
-/// The fabric with that name or from that .yaml file, with the given options. Throws UserError that
-/// names the option or the place in the file.
+/// The fabric with that name or from that file, with the given options. Prints Fabric::warnings().
+/// Throws UserError that names the option or the place in the file.
 [[nodiscard]] std::shared_ptr<const Fabric> fabric_of(const std::string& name,
                                                       const Arguments& arguments);
 /// The parameter set that an option names, or else that of the fabric (`auto`). Throws UserError

@@ -106,8 +106,9 @@ CollectiveTuningEnv::CollectiveTuningEnv(std::shared_ptr<const TuningSetup> setu
       chain_(setup_->regimes) {
   spec_.observation_space = observation_space(observation());
   const FabricFeatures& fabric = setup_->fabric;
-  const std::string warning =
-      cost_model_warning(setup_->site->cost_model, *setup_->site->fabrics.front());
+  const Fabric& first = *setup_->site->fabrics.front();
+  spec_.warnings.insert(spec_.warnings.end(), first.warnings().begin(), first.warnings().end());
+  const std::string warning = cost_model_warning(setup_->site->cost_model, first);
   if (!warning.empty()) spec_.warnings.push_back(warning);
   for (const CollectiveKind collective : setup_->actions->untuned_collectives()) {
     spec_.warnings.push_back(

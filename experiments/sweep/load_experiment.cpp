@@ -110,6 +110,9 @@ class Loader {
       const ParameterSet set = read_parameter_set_choice(model, *fabric.fabric);
       fabric.cost_model = set.model;
       check_label(fabric.cost_model.label(), "the cost model", model.location());
+      for (const std::string& text : fabric.fabric->warnings()) {
+        warn(fabric.plain_label + ": " + text);
+      }
       warn(cost_model_warning(fabric.cost_model, *fabric.fabric));
       fabric.offer = offer_on(fabric);
       if (root_.value >= fabric.fabric->ranks()) {
