@@ -59,7 +59,8 @@ void describe_one_fabric(const Arguments& arguments) {
                                   "which has no file",
                                   name));
     }
-    write_text_file(path, fabric_file_text(name, fabric_spec_of(name, arguments).servers.value_or(1)));
+    write_text_file(path,
+                    fabric_file_text(name, fabric_spec_of(name, arguments).servers.value_or(1)));
     if (!json) print_out("\nfabric file in {}\n", path);
   }
 }
@@ -73,9 +74,10 @@ int run_describe(const std::vector<std::string>& args) {
                   "(NCCL_TOPO_DUMP_FILE) or the output of nvidia-smi topo -m");
   add_fabric_options(reader);
   reader.output("dot", "FILE", "drawing to write in Graphviz's format, for dot -Tsvg FILE")
-      .output("yaml", "FILE",
-              "fabric file to write, for a NAME that is NCCL's topology or the output of nvidia-smi "
-              "topo -m");
+      .output(
+          "yaml", "FILE",
+          "fabric file to write, for a NAME that is NCCL's topology or the output of nvidia-smi "
+          "topo -m");
   const std::vector<std::string> of_fabrics = reader.names_besides({"WHAT", "NAME"});
   reader.flag("json", kJsonHelp);
   const auto arguments = reader.read(args);

@@ -66,9 +66,9 @@ struct Link {
 };
 
 // Latencies of links for which nothing is stated; an alpha of the cost model replaces them.
-inline constexpr double kGpuLinkLatency_s = 0.7e-6;     ///< NVLink to a GPU: TE-CCL (NDv2, DGX-1)
-inline constexpr double kNvSwitchLatency_s = 0.35e-6;   ///< NVLink to an NVSwitch: TE-CCL (DGX-2)
-inline constexpr double kHostLatency_s = 5e-7;          ///< PCIe to a host: host_facts()
+inline constexpr double kGpuLinkLatency_s = 0.7e-6;    ///< NVLink to a GPU: TE-CCL (NDv2, DGX-1)
+inline constexpr double kNvSwitchLatency_s = 0.35e-6;  ///< NVLink to an NVSwitch: TE-CCL (DGX-2)
+inline constexpr double kHostLatency_s = 5e-7;         ///< PCIe to a host: host_facts()
 /// TE-CCL's alpha between a GPU and the network: 1.3 us to a network switch, and so 2.6 us between
 /// nodes. It covers the entire route from GPU memory to the switch, so that the PCIe links on it
 /// add nothing.
@@ -225,9 +225,7 @@ class FabricBuilder {
   /// Sets Fabric::max_relays(); the default is 0.
   void set_max_relays(int gpus);
   /// Sets Fabric::warnings().
-  void set_warnings(std::vector<std::string> warnings) {
-    fabric_->warnings_ = std::move(warnings);
-  }
+  void set_warnings(std::vector<std::string> warnings) { fabric_->warnings_ = std::move(warnings); }
   /// Checks (names unique, >= 1 GPU, every GPU pair connected) and builds. Throws UserError.
   [[nodiscard]] std::shared_ptr<const Fabric> build();
 

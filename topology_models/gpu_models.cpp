@@ -72,13 +72,28 @@ const std::vector<GpuModel>& gpu_models() {
        .link_Bps = 50e9,
        .with_arm_cpu = true},
       // Its xGMI: SCCL section 5.1.2.
-      {.name = "MI50", .vendor = Amd, .gfx = 0x906, .peak_flops = 26.5e12, .memory_Bps = 1024e9, .link_Bps = 33e9},
+      {.name = "MI50",
+       .vendor = Amd,
+       .gfx = 0x906,
+       .peak_flops = 26.5e12,
+       .memory_Bps = 1024e9,
+       .link_Bps = 33e9},
       {.name = "MI250X",
        .vendor = Amd,
        .peak_flops = 191.5e12,
        .memory_Bps = 1638e9},  // one of two dies
-      {.name = "MI300X", .vendor = Amd, .gfx = 0x942, .peak_flops = 1307e12, .memory_Bps = 5300e9, .link_Bps = 64e9},
-      {.name = "MI325X", .vendor = Amd, .gfx = 0x942, .peak_flops = 1307e12, .memory_Bps = 6000e9, .link_Bps = 64e9},
+      {.name = "MI300X",
+       .vendor = Amd,
+       .gfx = 0x942,
+       .peak_flops = 1307e12,
+       .memory_Bps = 5300e9,
+       .link_Bps = 64e9},
+      {.name = "MI325X",
+       .vendor = Amd,
+       .gfx = 0x942,
+       .peak_flops = 1307e12,
+       .memory_Bps = 6000e9,
+       .link_Bps = 64e9},
   };
   return models;
 }

@@ -17,7 +17,7 @@ struct GpuModel {
   int gfx = 0;                 ///< AMD's architecture in hexadecimal digits: 0x90a; 0 for NVIDIA
   double peak_flops = 0;  ///< peak of dense half-precision matrix math in the data sheet, FLOP/s
   double memory_Bps = 0;  ///< peak rate of its memory in the data sheet, B/s
-  double link_Bps = 0;    ///< rate of an NVLink or xGMI link of its architecture, one direction, B/s
+  double link_Bps = 0;  ///< rate of an NVLink or xGMI link of its architecture, one direction, B/s
   bool with_arm_cpu = false;  ///< a superchip: NVIDIA's Grace is the CPU of its node
 };
 

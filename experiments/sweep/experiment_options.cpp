@@ -53,7 +53,7 @@ std::vector<OptionSpec> make_experiment_options() {
       {.name = "description", .description = "purpose of the experiment, shown in the report"},
       {.name = "fabrics",
        .shape = OptionShape::OneOrList,
-       .description = "fabrics: each a name, the path of a fabric file (*.yaml, relative to the "
+       .description = "fabrics: each a name, the path of a file (docs/fabrics.md; relative to the "
                       "folder of this file), or a mapping with the keys under \"A fabric\"",
        .required = true},
       {.name = "collectives",

@@ -232,6 +232,41 @@ TEST_CASE("fabric file: magnitudes that no machine has are refused where they st
   }
 }
 
+TEST_CASE("fabric file: a latency that is not stated is the usual one, which an alpha replaces",
+          "[topology_models][fabric-file]") {
+  const FabricPtr fabric = read(
+      "nodes:\n"
+      "  - {name: a0..1}\n"
+      "  - {name: nvs, kind: nvswitch}\n"
+      "  - {name: pcie, kind: pcie-switch}\n"
+      "  - {name: host, kind: host}\n"
+      "  - {name: nic, kind: nic}\n"
+      "  - {name: net, kind: network-switch}\n"
+      "links:\n"
+      "  - {from: a0, to: nvs, kind: nvlink, bandwidth: 1 GB/s, duplex: false}\n"
+      "  - {from: a0, to: a1, kind: nvlink, bandwidth: 1 GB/s}\n"
+      "  - {from: a0, to: pcie, kind: pcie, bandwidth: 1 GB/s}\n"
+      "  - {from: pcie, to: host, kind: pcie, bandwidth: 1 GB/s}\n"
+      "  - {from: nic, to: net, kind: network, bandwidth: 1 GB/s}\n"
+      "  - {from: nic, to: net, kind: network, bandwidth: 1 GB/s, latency: 2us}\n");
+  std::vector<double> latencies;
+  for (std::size_t k = 0; k < fabric->links().size(); k += k == 0 ? 1 : 2) {
+    latencies.push_back(fabric->links()[k].latency_s);
+    CHECK(fabric->links()[k].latency_stated == (latencies.back() == 2e-6));
+  }
+  CHECK(latencies == std::vector<double>{0.35e-6, 0.7e-6, 0, 0.5e-6, 1.3e-6, 2e-6});
+  const std::string missing =
+      "f.yaml:5:5: key 'latency' is missing; only links of kind nvlink and pcie, and those of kind "
+      "network to a NIC, have a usual latency";
+  CHECK(refusal(with_link("{from: a, to: b, bandwidth: 1 GB/s}")) == missing);
+  CHECK(refusal(with_link("{from: a, to: b, kind: network, bandwidth: 1 GB/s}")) == missing);
+}
+
+TEST_CASE("fabric file: GPUs relay as the file says", "[topology_models][fabric-file]") {
+  CHECK(read("nodes: [{name: a}]\n")->max_relays() == 0);
+  CHECK(read("relays: 1\nnodes: [{name: a}]\n")->max_relays() == 1);
+}
+
 TEST_CASE("fabric file: hosts, as NCCL's choice sees them", "[topology_models][fabric-file]") {
   const auto host = [](const std::string& keys) {
     return read(keys + "nodes: [{name: a}]\n")->host();

@@ -16,9 +16,7 @@ namespace cclgym {
 
 namespace {
 
-std::string stem_of(const std::string& path) {
-  return std::filesystem::path(path).stem().string();
-}
+std::string stem_of(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
 // The node that a text describes; nothing for a fabric file.
 std::optional<Machine> machine_of(std::string_view text, const std::string& path) {
@@ -44,9 +42,10 @@ YamlValue parse_fabric_file(std::string_view text, const std::string& path) {
   }
   const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
   const std::string_view line = text.substr(begin, text.find_first_of("\r\n", begin) - begin);
-  throw UserError({.file = path},
-                  fmt::format("not a description of a fabric: it {}; {}",
-                              line.empty() ? "is empty" : "begins with " + quoted(line, 40), kFormats));
+  throw UserError(
+      {.file = path},
+      fmt::format("not a description of a fabric: it {}; {}",
+                  line.empty() ? "is empty" : "begins with " + quoted(line, 40), kFormats));
 }
 
 }  // namespace
@@ -65,8 +64,8 @@ std::shared_ptr<const Fabric> load_any_fabric(const std::string& path, int nodes
   }
   const std::string name = stem_of(path);
   try {
-    FabricBuilder builder(
-        *read_fabric(parse_yaml(fabric_text(*machine, name, nodes), path + " as a fabric file"), name));
+    FabricBuilder builder(*read_fabric(
+        parse_yaml(fabric_text(*machine, name, nodes), path + " as a fabric file"), name));
     builder.set_warnings(machine->warnings);
     return builder.build();
   } catch (const FabricOptionError&) {

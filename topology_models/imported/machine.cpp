@@ -17,10 +17,10 @@ namespace {
 
 // Order of the kinds in a file, and the names of their devices.
 constexpr std::pair<NodeKind, std::string_view> kNamesOfKinds[] = {{NodeKind::Gpu, "gpu"},
-                                                                    {NodeKind::NvSwitch, "nvswitch"},
-                                                                    {NodeKind::PcieSwitch, "pcie"},
-                                                                    {NodeKind::Host, "host"},
-                                                                    {NodeKind::Nic, "nic"}};
+                                                                   {NodeKind::NvSwitch, "nvswitch"},
+                                                                   {NodeKind::PcieSwitch, "pcie"},
+                                                                   {NodeKind::Host, "host"},
+                                                                   {NodeKind::Nic, "nic"}};
 
 // A device in the file: "gpu3".
 struct FileName {
@@ -57,8 +57,9 @@ class FabricText {
     std::map<NodeKind, int> next;
     for (const std::size_t device : order_) {
       const NodeKind kind = machine.devices[device].kind;
-      names_[device] = {std::ranges::find(kNamesOfKinds, kind, [](const auto& of) { return of.first; })->second,
-                        next[kind]++};
+      names_[device] = {
+          std::ranges::find(kNamesOfKinds, kind, [](const auto& of) { return of.first; })->second,
+          next[kind]++};
     }
   }
 
@@ -135,8 +136,8 @@ class FabricText {
 
   // The links between all GPUs if they are equal: one item instead of one per pair.
   [[nodiscard]] bool is_mesh() const {
-    const auto gpus = static_cast<std::size_t>(std::ranges::count(
-        machine_.devices, NodeKind::Gpu, &MachineDevice::kind));
+    const auto gpus = static_cast<std::size_t>(
+        std::ranges::count(machine_.devices, NodeKind::Gpu, &MachineDevice::kind));
     std::size_t pairs = 0;
     const MachineLink* first = nullptr;
     for (const MachineLink& link : machine_.links) {
@@ -164,7 +165,8 @@ class FabricText {
         links.push_back(link);
       } else if (!std::exchange(mesh_said, true)) {
         const int last = static_cast<int>(std::ranges::count(machine_.devices, NodeKind::Gpu,
-                                                              &MachineDevice::kind)) - 1;
+                                                             &MachineDevice::kind)) -
+                         1;
         text += fmt::format("- {{mesh: gpu0..{}, {}}}\n", last, properties(link));
       }
     }
@@ -176,7 +178,8 @@ class FabricText {
       const std::size_t end = end_of_item(links, k);
       const FileName from = names_[links[k].from];
       const FileName to = names_[links[k].to];
-      text += fmt::format("- {{from: {}, to: {}, {}}}\n", from.up_to(names_[links[end - 1].from].number),
+      text += fmt::format("- {{from: {}, to: {}, {}}}\n",
+                          from.up_to(names_[links[end - 1].from].number),
                           to.up_to(names_[links[end - 1].to].number), properties(links[k]));
       k = end;
     }
@@ -245,7 +248,8 @@ std::string fabric_text(const Machine& machine, const std::string& name, int nod
 }
 
 std::string_view stand_in_text() {
-  return "small messages may take half or twice as long, and large ones a third more or less, as the "
+  return "small messages may take half or twice as long, and large ones a third more or less, as "
+         "the "
          "parameter sets of different GPUs differ";
 }
 

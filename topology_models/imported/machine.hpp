@@ -15,11 +15,11 @@ namespace cclgym {
 /// A device of the node; its name in the fabric file is made of its kind and its number.
 struct MachineDevice {
   NodeKind kind = NodeKind::Gpu;
-  int order = 0;            ///< place among the devices of its kind: rank of a GPU, number of a NIC
-  std::string known_as{};   ///< name that the machine has for it ("mlx5_0"); may be empty
+  int order = 0;           ///< place among the devices of its kind: rank of a GPU, number of a NIC
+  std::string known_as{};  ///< name that the machine has for it ("mlx5_0"); may be empty
   int chips = 1;
   bool computes = false;
-  double network_Bps = 0;   ///< of a NIC: its rate to the network
+  double network_Bps = 0;  ///< of a NIC: its rate to the network
 };
 
 /// A link in both directions.

@@ -47,8 +47,7 @@ std::optional<double> lane_Gbps(std::string_view speed) {
   constexpr std::array<std::pair<double, double>, 6> kLanes{
       {{2.5, 1.5}, {5, 3}, {8, 6}, {16, 12}, {32, 24}, {64, 48}}};
   double transfers = 0;
-  const auto [end, error] =
-      std::from_chars(speed.data(), speed.data() + speed.size(), transfers);
+  const auto [end, error] = std::from_chars(speed.data(), speed.data() + speed.size(), transfers);
   const std::string_view unit(end, static_cast<std::size_t>(speed.data() + speed.size() - end));
   if (error != std::errc() || (unit != " GT/s" && unit != " GT/s PCIe")) return std::nullopt;
   const auto* const lane = std::ranges::find(kLanes, transfers, &std::pair<double, double>::first);
@@ -58,14 +57,13 @@ std::optional<double> lane_Gbps(std::string_view speed) {
 
 class SystemReader {
  public:
-  SystemReader(std::string_view text, const std::string& file)
-      : document_(text, file, kExpected) {
+  SystemReader(std::string_view text, const std::string& file) : document_(text, file, kExpected) {
     machine_.source = "NCCL's topology " + file;
   }
 
   Machine read() {
     const xml_node system = root();
-    document_.number(system, "version", {1, 2});  // 2: RCCL
+    static_cast<void>(document_.number(system, "version", {1, 2}));  // 2: RCCL
     for (const xml_node cpu : system.children()) {
       if (std::string_view(cpu.name()) == "cpu") {
         read_cpu(cpu);
@@ -119,9 +117,10 @@ class SystemReader {
 
   void read_cpu(const xml_node& cpu) {
     const std::string_view hash = cpu.attribute("host_hash").value();
-    const auto system = static_cast<std::int64_t>(systems_.emplace(hash, systems_.size()).first->second);
-    const std::size_t host = machine_.add(
-        {.kind = NodeKind::Host, .order = static_cast<int>(machine_.devices.size())});
+    const auto system =
+        static_cast<std::int64_t>(systems_.emplace(hash, systems_.size()).first->second);
+    const std::size_t host =
+        machine_.add({.kind = NodeKind::Host, .order = static_cast<int>(machine_.devices.size())});
     for (const auto& [other, its_system] : hosts_) {
       if (its_system != system) continue;
       machine_.links.push_back({.from = other,
@@ -166,7 +165,8 @@ class SystemReader {
   // True if NCCL keeps the device or one below it.
   bool is_used(const xml_node& pci, int level) const {
     if (level > kMostLevels) {
-      document_.fail(pci, fmt::format("<pci> on level {}; expected at most {}", level, kMostLevels));
+      document_.fail(pci,
+                     fmt::format("<pci> on level {}; expected at most {}", level, kMostLevels));
     }
     if (pci.child("gpu") || pci.child("nic")) return true;
     const auto below = pci.children("pci");
@@ -182,7 +182,8 @@ class SystemReader {
     const double rate_Bps = pcie_Bps(pci);
     for (const xml_node child : pci.children()) {
       const std::string_view name = child.name();
-      if (name != "gpu" && name != "nic" && name != "pci" && name != "pcilink") ignored_.emplace(name);
+      if (name != "gpu" && name != "nic" && name != "pci" && name != "pcilink")
+        ignored_.emplace(name);
     }
     if (pci.child("gpu")) {
       read_gpu(pci, place, rate_Bps);
@@ -248,11 +249,13 @@ class SystemReader {
     }
     (ranked ? ranked_ : unranked_)++;
     if (!orders_.insert(order).second) {
-      document_.fail(element, fmt::format("a second GPU has {} {}", ranked ? "rank" : "dev", order));
+      document_.fail(element,
+                     fmt::format("a second GPU has {} {}", ranked ? "rank" : "dev", order));
     }
     add_pcie(device, place.parent, rate_Bps);
     gpu_trees_.insert(place.tree);
-    gpus_.push_back({.element = element, .device = device, .host = place.host, .system = place.system});
+    gpus_.push_back(
+        {.element = element, .device = device, .host = place.host, .system = place.system});
     if (gpus_.size() == 1) {
       const std::int64_t number = hexadecimal(pci.attribute("device").value());
       pci_device_ = number > 0xffff ? 0 : static_cast<int>(std::max<std::int64_t>(number, 0));
@@ -270,11 +273,10 @@ class SystemReader {
       if (speed_Mbps <= 0) ++unknown_nics_;
       const double rate_Bps = speed_Mbps > 0 ? speed_Mbps * 1e6 / 8 : kDefaultNic_Bps;
       if (std::string_view(net.attribute("gdr").value()) == "0") ++nics_without_gdr_;
-      const std::size_t device =
-          machine_.add({.kind = NodeKind::Nic,
-                        .order = document_.small(net, "dev", {0, 1'000'000}),
-                        .known_as = printable(net.attribute("name").value()),
-                        .network_Bps = rate_Bps});
+      const std::size_t device = machine_.add({.kind = NodeKind::Nic,
+                                               .order = document_.small(net, "dev", {0, 1'000'000}),
+                                               .known_as = printable(net.attribute("name").value()),
+                                               .network_Bps = rate_Bps});
       machine_.links.push_back(
           {.from = device,
            .to = place.parent,
@@ -286,7 +288,8 @@ class SystemReader {
   // The name of a device for a comment of one line.
   static std::string printable(std::string_view name) {
     std::string text(name.substr(0, 40));
-    std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x21 || c == 0x7f; }, '?');
+    std::ranges::replace_if(
+        text, [](char c) { return static_cast<unsigned char>(c) < 0x21 || c == 0x7f; }, '?');
     return text;
   }
 
@@ -339,15 +342,16 @@ class SystemReader {
     const int architecture = architecture_of(gpus_.front());
     for (const Gpu& gpu : gpus_) {
       if (architecture_of(gpu) != architecture) {
-        document_.fail(gpu.element, "a GPU of another architecture than the first one; expected "
-                                    "GPUs of one model");
+        document_.fail(gpu.element,
+                       "a GPU of another architecture than the first one; expected "
+                       "GPUs of one model");
       }
     }
-    const GpuModel& model = choose_gpu_model(
-        machine_, {.vendor = amd_ ? GpuVendor::Amd : GpuVendor::Nvidia,
-                   .architecture = architecture,
-                   .pci_device = pci_device_,
-                   .with_arm_cpu = machine_.cpu == HostCpu::Arm});
+    const GpuModel& model =
+        choose_gpu_model(machine_, {.vendor = amd_ ? GpuVendor::Amd : GpuVendor::Nvidia,
+                                    .architecture = architecture,
+                                    .pci_device = pci_device_,
+                                    .with_arm_cpu = machine_.cpu == HostCpu::Arm});
     link_Bps_ = model.link_Bps;
     // NVLink SHARP.
     switch_computes_ = !amd_ && architecture >= 90;
@@ -359,7 +363,8 @@ class SystemReader {
       const std::string_view name = child.name();
       if (name == "c2c") {
         // NCCL's bw is in MB/s.
-        const double rate_Bps = static_cast<double>(document_.number(child, "bw", {1, 10'000'000})) * 1e6;
+        const double rate_Bps =
+            static_cast<double>(document_.number(child, "bw", {1, 10'000'000})) * 1e6;
         machine_.links.push_back({.from = gpu.device,
                                   .to = gpu.host,
                                   .kind = LinkKind::Generic,
@@ -413,9 +418,9 @@ class SystemReader {
       const int returned = back == gpu_links_.end() ? 0 : back->second;
       if (returned != count) {
         const auto gpu = std::ranges::find(gpus_, ends.first, &Gpu::device);
-        document_.fail(gpu->element,
-                       fmt::format("{} links to a GPU that has {} back; expected as many", count,
-                                   returned));
+        document_.fail(
+            gpu->element,
+            fmt::format("{} links to a GPU that has {} back; expected as many", count, returned));
       }
       if (machine_.devices[ends.first].order > machine_.devices[ends.second].order) continue;
       machine_.links.push_back({.from = ends.first,
@@ -436,9 +441,10 @@ class SystemReader {
          "it takes 8 GT/s (Gen3) for them");
     warn(unknown_widths_, "PCIe devices have no link_width", "NCCL takes 16 lanes for them");
     warn(unknown_nics_, "NICs have no speed", "NCCL takes 10 Gb/s for them");
-    warn(nics_without_gdr_, "NICs without GPUDirect (gdr=0)",
-         "copies through the memory of the hosts are not modelled, so that times across the network "
-         "are too short");
+    warn(
+        nics_without_gdr_, "NICs without GPUDirect (gdr=0)",
+        "copies through the memory of the hosts are not modelled, so that times across the network "
+        "are too short");
     warn(lost_links_, "NVLinks lead to GPUs that are not in the file", "they are left out");
     warn(own_links_, "NVLinks lead from a GPU to itself", "they are left out");
     warn(classed_gpus_, "GPUs have no <gpu>", "NCCL leaves them out");
@@ -449,7 +455,8 @@ class SystemReader {
     }
     if (!ignored_.empty()) {
       std::string names;
-      for (const std::string& name : ignored_) names += (names.empty() ? "<" : ", <") + printable(name) + ">";
+      for (const std::string& name : ignored_)
+        names += (names.empty() ? "<" : ", <") + printable(name) + ">";
       machine_.warnings.push_back("elements are not read: " + names);
     }
   }

@@ -36,9 +36,9 @@ struct Cell {
 
 // GPUs without a model of their own (GpuModel): their compute capability times 10.
 constexpr std::pair<std::string_view, int> kOtherGpus[] = {
-    {"P100", 60}, {"T4", 75},   {"A30", 80},   {"A800", 80},  {"A10", 86},
-    {"A40", 86},  {"3090", 86}, {"A6000", 86}, {"L4", 89},    {"L40", 89},
-    {"L40S", 89}, {"4090", 89}, {"H800", 90},  {"GB300", 103}, {"B300", 103}, {"5090", 120}};
+    {"P100", 60}, {"T4", 75},     {"A30", 80},   {"A800", 80}, {"A10", 86},  {"A40", 86},
+    {"3090", 86}, {"A6000", 86},  {"L4", 89},    {"L40", 89},  {"L40S", 89}, {"4090", 89},
+    {"H800", 90}, {"GB300", 103}, {"B300", 103}, {"5090", 120}};
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -94,9 +94,7 @@ class Line {
     return cell;
   }
   [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
-  [[nodiscard]] SourceLocation location() const {
-    return {where_.file, where_.line, at_ + 1};
-  }
+  [[nodiscard]] SourceLocation location() const { return {where_.file, where_.line, at_ + 1}; }
 
  private:
   void skip_blanks() { at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size()); }
@@ -172,11 +170,11 @@ class MatrixReader {
       const auto found = std::ranges::find(names_, name);
       const auto device = static_cast<std::size_t>(found - names_.begin());
       if (found == names_.end() || !cells_[device].empty()) {
-        throw UserError(line.location(),
-                        fmt::format("{}; expected {} rows, one for each device of the header",
-                                    name.empty() ? std::string("the matrix ends here")
-                                                 : "row " + quoted(name),
-                                    names_.size()));
+        throw UserError(
+            line.location(),
+            fmt::format("{}; expected {} rows, one for each device of the header",
+                        name.empty() ? std::string("the matrix ends here") : "row " + quoted(name),
+                        names_.size()));
       }
       while (cells_[device].size() < names_.size()) {
         const std::optional<Cell> cell = line.code();
@@ -199,7 +197,8 @@ class MatrixReader {
     std::size_t header = row;
     while (header > 0 && names_.empty()) {
       Line line = lines_[--header];
-      for (std::string_view word = line.word(); !word.empty() && word != "CPU"; word = line.word()) {
+      for (std::string_view word = line.word(); !word.empty() && word != "CPU";
+           word = line.word()) {
         names_.emplace_back(word);
       }
     }
@@ -235,10 +234,12 @@ class MatrixReader {
     int links = 0;
     for (Line line : lines_) {
       const std::string_view first = line.word();
-      const auto device = first.ends_with(':') ? std::ranges::find(names_, first.substr(0, first.size() - 1))
-                                               : names_.end();
+      const auto device = first.ends_with(':')
+                              ? std::ranges::find(names_, first.substr(0, first.size() - 1))
+                              : names_.end();
       if (device != names_.end()) {
-        known_as_[static_cast<std::size_t>(device - names_.begin())] = std::string(line.word().substr(0, 40));
+        known_as_[static_cast<std::size_t>(device - names_.begin())] =
+            std::string(line.word().substr(0, 40));
       } else if (first == "GPU") {
         const std::string_view number = line.word();
         if (!number.ends_with(':') || !is_number(number.substr(0, number.size() - 1))) continue;
@@ -293,14 +294,15 @@ class MatrixReader {
                             : fmt::format("the GPU {} is not known", quoted(gpu_name_)),
           links));
     } else if (architecture > 0) {
-      machine_.warnings.push_back(fmt::format("there is no model of the GPU {}", quoted(gpu_name_)));
+      machine_.warnings.push_back(
+          fmt::format("there is no model of the GPU {}", quoted(gpu_name_)));
     }
     if (architecture == 0) {
-      machine_.warnings.push_back(
-          fmt::format("{}; {} set gpu_model in the file that cclgym describe fabric --yaml writes",
-                      gpu_name_.empty() ? "the text does not name the GPUs"
-                                        : fmt::format("the GPU {} is not known", quoted(gpu_name_)),
-                      gpu_name_.empty() ? "append the output of nvidia-smi -L, or" : "name a cost model, or"));
+      machine_.warnings.push_back(fmt::format(
+          "{}; {} set gpu_model in the file that cclgym describe fabric --yaml writes",
+          gpu_name_.empty() ? "the text does not name the GPUs"
+                            : fmt::format("the GPU {} is not known", quoted(gpu_name_)),
+          gpu_name_.empty() ? "append the output of nvidia-smi -L, or" : "name a cost model, or"));
       return;
     }
     const GpuModel& model = choose_gpu_model(machine_, {.architecture = architecture});
@@ -333,11 +335,11 @@ class MatrixReader {
           continue;
         }
         if (units != 0 && units != count) {
-          throw UserError({.file = file_},
-                          fmt::format("{} has NV{} and NV{}, more NVLinks than a GPU has; expected "
-                                      "one number to all GPUs on NVSwitches, or at most {} in all",
-                                      names_[a], units, count,
-                                      links_a_gpu_ > 0 ? links_a_gpu_ : 18));
+          throw UserError(
+              {.file = file_},
+              fmt::format("{} has NV{} and NV{}, more NVLinks than a GPU has; expected "
+                          "one number to all GPUs on NVSwitches, or at most {} in all",
+                          names_[a], units, count, links_a_gpu_ > 0 ? links_a_gpu_ : 18));
         }
         units = count;
       }
@@ -351,7 +353,8 @@ class MatrixReader {
   }
 
   [[nodiscard]] MachineLink nvlink(std::size_t from, std::size_t to, int units) const {
-    return {.from = from, .to = to, .kind = LinkKind::NvLink, .unit_Bps = link_Bps_, .units = units};
+    return {
+        .from = from, .to = to, .kind = LinkKind::NvLink, .unit_Bps = link_Bps_, .units = units};
   }
 
   [[nodiscard]] bool any_between(const Groups& groups, std::size_t one, std::size_t other,
@@ -385,7 +388,8 @@ class MatrixReader {
     for (std::size_t a = 0; a < count; ++a) {
       for (std::size_t b = 0; b < a; ++b) {
         if (!is_gpu(a) || !is_gpu(b) || affinities_[a] != affinities_[b]) continue;
-        if (affinities_[a].empty() || affinities_[a] == "N/A" || hosts.of(a) == hosts.of(b)) continue;
+        if (affinities_[a].empty() || affinities_[a] == "N/A" || hosts.of(a) == hosts.of(b))
+          continue;
         if (!any_between(hosts, hosts.of(a), hosts.of(b), Between::Sys)) hosts.join(a, b);
       }
     }
@@ -399,7 +403,8 @@ class MatrixReader {
     const auto add = [&](NodeKind kind) {
       return machine_.add({.kind = kind, .order = static_cast<int>(machine_.devices.size())});
     };
-    const auto join = [&](std::size_t device, std::size_t parent, std::optional<double> latency_s = {}) {
+    const auto join = [&](std::size_t device, std::size_t parent,
+                          std::optional<double> latency_s = {}) {
       machine_.links.push_back(
           {.from = device, .to = parent, .unit_Bps = pcie_Bps, .latency_s = latency_s});
     };
@@ -422,7 +427,7 @@ class MatrixReader {
         nics = true;
         machine_.devices[k].network_Bps = nic_Bps;
       }
-      int here = 0;  // members of the PCIe tree
+      int here = 0;    // members of the PCIe tree
       int beside = 0;  // members at the nearest switch
       bool gpu = false;
       for (std::size_t other = 0; other < count; ++other) {

@@ -58,8 +58,8 @@ const FabricModel& model_named(const std::string& name) {
     names.push_back(model.info.name);
   }
   throw FabricOptionError("name", unknown_name_message("fabric", name, names) +
-                                      "; or the path of a file with a fabric, with a dot or a "
-                                      "slash in it (./topo)");
+                                      "; or the path of a file, with a dot or a slash in it "
+                                      "(./topo)");
 }
 
 const FabricModel& model_named(const std::string& name, const SourceLocation& where) {
@@ -129,8 +129,9 @@ std::string label_text(const OptionValue& value, const OptionSpec& spec) {
 const OptionSpec& name_option() {
   static const OptionSpec option{
       .name = "name",
-      .description = "name of a fabric, or the path of a file: a fabric file (*.yaml), NCCL's "
-                     "topology (XML), or the output of nvidia-smi topo -m",
+      .description =
+          "name of a fabric, or the path of a file: a fabric file (*.yaml), NCCL's "
+          "topology (XML), or the output of nvidia-smi topo -m",
       .required = true};
   return option;
 }

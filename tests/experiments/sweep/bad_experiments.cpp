@@ -56,7 +56,7 @@ std::vector<BadExperiment> make_bad_experiments() {
        ":1:1: experiment has no 'sizes'; expected size or list of sizes"},
       {"unknown fabric", experiment_with({{"fabrics", "[dgx3]"}}),
        ":2:11: unknown fabric 'dgx3'; expected one of {fabrics} (did you mean 'dgx1'?); or the "
-       "path of a fabric file (*.yaml)"},
+       "path of a file, with a dot or a slash in it (./topo)"},
       {"unknown collective", experiment_with({{"collectives", "[allredcue]"}}),
        ":3:15: unknown collective 'allredcue'; expected one of {collectives} (did you mean "
        "'allreduce'?)"},

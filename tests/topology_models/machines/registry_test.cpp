@@ -110,7 +110,8 @@ TEST_CASE("labels of a fabric file name failed parts once", "[topology_models][r
 TEST_CASE("fabrics that cannot be built", "[topology_models][registry]") {
   CHECK(build_refusal({.name = "fullyconnected"}) ==
         "unknown fabric 'fullyconnected'; expected one of " + all_names() +
-            " (did you mean 'fully_connected'?); or the path of a fabric file (*.yaml)");
+            " (did you mean 'fully_connected'?); or the path of a file, with a dot or a slash in "
+            "it (./topo)");
   CHECK(build_refusal({.name = "dgx1", .servers = 2}) ==
         "fabric 'dgx1' has 1 node only; found nodes = 2");
   CHECK(build_refusal({.name = "dgx1", .gpus = 4}) ==
@@ -120,7 +121,7 @@ TEST_CASE("fabrics that cannot be built", "[topology_models][registry]") {
   CHECK(build_refusal({.name = "ring", .bandwidth_Bps = 0}) ==
         "bandwidth is '0 B/s'; expected >= 1.0 KB/s, <= 1000.0 TB/s");
   CHECK(build_refusal({.name = "x.yaml", .gpus = 4}) ==
-        "fabric 'x.yaml' has no option 'gpus'; it has without");
+        "fabric 'x.yaml' has no option 'gpus'; it has nodes, without");
   CHECK(fabric_of("dgx1", 1)->servers() == 1);
   CHECK(build_refusal({.name = "dgx1", .nic_binding = NicBinding::SingleNic}) ==
         "fabric 'dgx1' has no option 'nic_binding'; it has bandwidth, latency, nvb, without");
@@ -211,8 +212,8 @@ TEST_CASE("older names of options still work, and labels keep them",
 TEST_CASE("mistakes in specs have their place", "[topology_models][registry]") {
   CHECK(spec_refusal("frontir") == "e.yaml:1:1: unknown fabric 'frontir'; expected one of " +
                                        all_names() +
-                                       " (did you mean 'frontier'?); or the path of a fabric file "
-                                       "(*.yaml)");
+                                       " (did you mean 'frontier'?); or the path of a file, with "
+                                       "a dot or a slash in it (./topo)");
   says(spec_refusal("{gpus: 3}"), "e.yaml:1:1", "'name'");
   says(spec_refusal("{name: dgx1, gpus: 3}"), "e.yaml:1:14",
        "expected one of name, bandwidth, latency");
