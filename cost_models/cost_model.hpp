@@ -181,7 +181,7 @@ struct CostModel {
 
   /// Number of thread blocks with `threads` threads that a GPU can run at once; 0: any number.
   [[nodiscard]] int resident_thread_blocks(int threads) const;
-  /// Name of the model in results, with `misfit` if it is not empty: "hockney (no set for MI250X)".
+  /// Name of the model in results, with `misfit` if it is not empty: "h100 (no set for B200)".
   [[nodiscard]] std::string label() const;
   /// Every parameter with all its bits: two models with the same text give the same times.
   [[nodiscard]] std::string canonical_text() const;

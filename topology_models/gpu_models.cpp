@@ -125,23 +125,33 @@ const GpuModel* gpu_model_of_device(int pci_device) {
   return found == kDevices.end() ? nullptr : find_gpu_model(found->model);
 }
 
-std::vector<const GpuModel*> nearest_gpu_models(GpuVendor vendor, int architecture) {
-  const auto number = [](const GpuModel& gpu) { return gpu.compute_capability + gpu.gfx; };
+GpuKind gpu_kind(const GpuModel& gpu) {
+  return {.vendor = gpu.vendor,
+          .architecture = gpu.compute_capability + gpu.gfx,
+          .with_arm_cpu = gpu.with_arm_cpu};
+}
+
+std::vector<const GpuModel*> nearest_gpu_models(
+    const GpuKind& gpu, const std::function<bool(const GpuModel&)>& eligible) {
   // An Ada GPU (8.9) is nearer to Ampere (8.6) than to Hopper (9.0).
-  const int generation = vendor == GpuVendor::Nvidia ? 10 : 0x10;
+  const int generation = gpu.vendor == GpuVendor::Nvidia ? 10 : 0x10;
   std::vector<const GpuModel*> nearest;
   std::tuple<int, int, int> least{};
-  for (const GpuModel& gpu : gpu_models()) {
-    if (gpu.vendor != vendor || architecture < 1) continue;
+  for (const GpuModel& model : gpu_models()) {
+    if (model.vendor != gpu.vendor || (eligible && !eligible(model))) continue;
+    const int architecture = gpu_kind(model).architecture;
     const std::tuple<int, int, int> distance{
-        std::abs(number(gpu) / generation - architecture / generation),
-        std::abs(number(gpu) - architecture), number(gpu)};
+        std::abs(architecture / generation - gpu.architecture / generation),
+        std::abs(architecture - gpu.architecture), architecture};
     if (nearest.empty() || distance < least) {
       nearest.clear();
       least = distance;
     }
-    if (distance == least) nearest.push_back(&gpu);
+    if (distance == least) nearest.push_back(&model);
   }
+  std::ranges::stable_partition(nearest, [&](const GpuModel* model) {
+    return model->with_arm_cpu == gpu.with_arm_cpu;
+  });
   return nearest;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +27,21 @@ struct GpuModel {
 [[nodiscard]] const GpuModel* find_gpu_model(std::string_view name);
 /// The model with this PCI device number (of NVIDIA or AMD); nullptr if it is of no known model.
 [[nodiscard]] const GpuModel* gpu_model_of_device(int pci_device);
-/// The models of the architecture that is nearest to this one (GpuModel::compute_capability or
-/// gfx), in the order of the table: the same generation if there is one, otherwise the nearest
-/// number, the lower of two. Empty for a number below 1.
-[[nodiscard]] std::vector<const GpuModel*> nearest_gpu_models(GpuVendor vendor, int architecture);
+/// A kind of GPU, known or not.
+struct GpuKind {
+  GpuVendor vendor = GpuVendor::Nvidia;
+  int architecture = 0;  ///< GpuModel::compute_capability or gfx
+  bool with_arm_cpu = false;
+};
+[[nodiscard]] GpuKind gpu_kind(const GpuModel& gpu);
+/// The models of the architecture that is nearest to that of `gpu`, of the same maker: the same
+/// generation if there is one, otherwise the nearest number, the lower of two. Those with the same
+/// kind of CPU come first, else the order is that of the table. `eligible`: only among these.
+[[nodiscard]] std::vector<const GpuModel*> nearest_gpu_models(
+    const GpuKind& gpu, const std::function<bool(const GpuModel&)>& eligible = {});
+/// Sentence for warnings: how far times are off if one GPU stands for another of its maker. The
+/// factors are those between the parameter sets of NVIDIA's GPUs (docs/fabrics.md).
+inline constexpr std::string_view kStandInText = "STANDIN";
 /// Message for a name that find_gpu_model does not know: "unknown GPU model 'H800'; expected one of
 /// … (did you mean 'H100'?); …", with advice for a GPU that is not in the table.
 [[nodiscard]] std::string unknown_gpu_model_message(std::string_view name);

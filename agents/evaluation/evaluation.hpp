@@ -128,7 +128,7 @@ struct EvaluatedPart {
   std::string label;
   std::vector<PolicyRun> runs;
   std::string fabric{};                   ///< label of the fabric: "ndv4 nodes=2"
-  std::string cost_model{};               ///< CostModel::label(): "hockney (no set for MI250X)"
+  std::string cost_model{};               ///< CostModel::label(): "h100 (no set for B200)"
   std::vector<CollectiveFront> fronts{};  ///< synthesised fronts among the actions, by collective
   std::string
       nccl{};  ///< lines about choices that NCCL cannot make (nccl_shares_text); may be empty

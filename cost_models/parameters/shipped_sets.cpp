@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.hpp"
+#include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
 
@@ -105,7 +106,23 @@ const ShippedSet* set_of(const Fabric& fabric) {
   return found;
 }
 
+// The set of the GPU that is nearest to that of the fabric; null if the fabric does not say its GPU.
+const ShippedSet* nearest_set(const Fabric& fabric) {
+  const GpuModel* const gpu = find_gpu_model(fabric.gpu_model());
+  if (gpu == nullptr) return nullptr;
+  const auto set_for = [](const GpuModel& model) {
+    const auto found = std::ranges::find_if(shipped_sets(), [&](const ShippedSet& set) {
+      return set.use == Use::Gpu && among(set.gpu_models, model.name);
+    });
+    return found == shipped_sets().end() ? nullptr : &*found;
+  };
+  const std::vector<const GpuModel*> nearest = nearest_gpu_models(
+      gpu_kind(*gpu), [&](const GpuModel& model) { return set_for(model) != nullptr; });
+  return nearest.empty() ? nullptr : set_for(*nearest.front());
+}
+
 constexpr std::string_view kNoGpuModel = "no GPU model";
+constexpr std::string_view kNoSetFor = "no set for ";
 
 }  // namespace
 
@@ -153,9 +170,11 @@ ParameterSet parameter_set_for(std::string_view name, const Fabric& fabric) {
     return set;
   }
   const ShippedSet* shipped = set_of(fabric);
+  const bool own = shipped != nullptr;
+  if (!own) shipped = nearest_set(fabric);
   ParameterSet set = shipped_parameter_set(shipped != nullptr ? shipped->name : "hockney");
-  if (shipped == nullptr) {
-    set.model.misfit = gpus.empty() ? std::string(kNoGpuModel) : "no set for " + gpus;
+  if (!own) {
+    set.model.misfit = gpus.empty() ? std::string(kNoGpuModel) : std::string(kNoSetFor) + gpus;
   }
   return set;
 }
@@ -166,21 +185,24 @@ CostModel cost_model_for(std::string_view name, const Fabric& fabric) {
 
 std::string cost_model_warning(const CostModel& model, const Fabric& fabric) {
   if (model.misfit.empty()) return {};
-  if (!model.hockney) {
-    const std::string of = model.gpu_models.empty()
-                               ? "processes that have no GPUs"
-                               : fmt::format("{}", fmt::join(model.gpu_models, " and "));
-    return fmt::format("cost model {} stands for {}, but fabric '{}' has {}", model.name, of,
-                       fabric.name(), fabric.gpu_model());
+  if (model.hockney) {
+    return fmt::format(
+        "fabric '{}' does not say which GPUs it has, so cost model hockney is used: times depend on "
+        "the latencies and bandwidths of links alone, not on launches, protocols or thread blocks; "
+        "name a cost model to choose another, or name hockney to avoid this warning",
+        fabric.name());
   }
-  return fmt::format(
-      "{}, so cost model hockney is used: times depend on the latencies and bandwidths of links "
-      "alone, not on launches, protocols or thread blocks; name a cost model to choose another, or "
-      "name hockney to avoid this warning",
-      model.misfit == kNoGpuModel
-          ? fmt::format("fabric '{}' does not say which GPUs it has", fabric.name())
-          : fmt::format("no parameter set was fitted to the {} of fabric '{}'", fabric.gpu_model(),
-                        fabric.name()));
+  const std::string of = model.gpu_models.empty()
+                             ? "processes that have no GPUs"
+                             : fmt::format("{}", fmt::join(model.gpu_models, " and "));
+  if (model.misfit.starts_with(kNoSetFor)) {
+    return fmt::format(
+        "no parameter set was fitted to the {} of fabric '{}', so {}, that of {}, stands for it: {}; "
+        "name a cost model to choose another, or to avoid this warning",
+        fabric.gpu_model(), fabric.name(), model.name, of, kStandInText);
+  }
+  return fmt::format("cost model {} stands for {}, but fabric '{}' has {}", model.name, of,
+                     fabric.name(), fabric.gpu_model());
 }
 
 }  // namespace cclgym

@@ -93,10 +93,10 @@ TEST_CASE("a cost model of other GPUs gets one warning, and is named in all resu
   CHECK(ended.err.starts_with(warning));
   CHECK(ended.err.find("warning: ", 1) ==
         std::string::npos);  // once, although there are two noises
-  CHECK(ended.out.find("cost model hockney (no set for B200)\n") != std::string::npos);
+  CHECK(ended.out.find("cost model h100 (no set for B200)\n") != std::string::npos);
   CHECK(ended.out.find("cost model mi300x\n") != std::string::npos);
   const std::string results = folder / "results/bad/results.csv";
-  CHECK(read_file(results).find(",hockney (no set for B200),") != std::string::npos);
+  CHECK(read_file(results).find(",h100 (no set for B200),") != std::string::npos);
   CHECK(read_file(results).find(",mi300x,") != std::string::npos);
   CHECK(read_file(folder / "results/bad/report.html")
             .find("no parameter set was fitted to the B200 of fabric") != std::string::npos);

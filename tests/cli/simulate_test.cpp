@@ -197,7 +197,7 @@ TEST_CASE("simulate warns of a cost model that is not of the fabric's GPUs", "[c
   const Ended none = of({"--fabric", file, "--json"});
   CHECK(none.err.starts_with("warning: no parameter set was fitted to the B200"));
   const nlohmann::json json = nlohmann::json::parse(none.out);
-  CHECK(json.at("cost_model") == "hockney");
+  CHECK(json.at("cost_model") == "h100");
   CHECK(json.at("cost_model_misfit") == "no set for B200");
   const Ended own = of({"--fabric", "mi300x", "--json"});
   CHECK(own.err.empty());

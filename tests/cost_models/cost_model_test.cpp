@@ -184,6 +184,12 @@ TEST_CASE("a set that is not of the fabric's GPUs says so", "[cost_models][cost-
       {"h200", "auto", "h100", ""},
       {"h200", "h100-cluster00", "h100-cluster00", ""},
       {"mi300x", "auto", "mi300x", ""},
+      {"b200", "auto", "h100 (no set for B200)",
+       "no parameter set was fitted to the B200 of fabric 'b200', so h100, that of H100 and H200, "
+       "stands for it: "},
+      {"gb200-nvl72", "auto", "gh200 (no set for GB200)", "so gh200, that of GH200, stands for it"},
+      {"h20", "auto", "h100 (no set for H20)", "so h100, "},
+      {"mi325x", "auto", "mi300x (no set for MI325X)", "so mi300x, "},
       {"mi300x", "hockney", "hockney", ""},
       {"mi300x", "v100", "v100 (not of MI300X)",
        "cost model v100 stands for V100, but fabric 'mi300x' has MI300X"},

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <optional>
-#include <string_view>
 
 #include "core/files/text_file.hpp"
 #include "core/yaml/yaml.hpp"
@@ -51,7 +50,11 @@ YamlValue parse_fabric_file(std::string_view text, const std::string& path) {
 }  // namespace
 
 std::shared_ptr<const Fabric> load_any_fabric(const std::string& path, int nodes) {
-  const std::string text = read_text_file(path, YamlLimits{}.bytes);
+  return read_any_fabric(read_text_file(path, YamlLimits{}.bytes), path, nodes);
+}
+
+std::shared_ptr<const Fabric> read_any_fabric(std::string_view text, const std::string& path,
+                                              int nodes) {
   const std::optional<Machine> machine = machine_of(text, path);
   if (!machine) {
     if (nodes != 1) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "topology_models/fabric.hpp"
 
@@ -13,6 +14,10 @@ namespace cclgym {
 /// Fabric::warnings() says what they leave open. Throws UserError as load_fabric does, and
 /// FabricOptionError about `nodes` for a fabric file.
 [[nodiscard]] std::shared_ptr<const Fabric> load_any_fabric(const std::string& path, int nodes);
+
+/// The same from a text; `path` is for messages and the name of the fabric.
+[[nodiscard]] std::shared_ptr<const Fabric> read_any_fabric(std::string_view text,
+                                                            const std::string& path, int nodes);
 
 /// The fabric file (YAML) of the same fabric: what a description of a node is translated to, or the
 /// file itself.

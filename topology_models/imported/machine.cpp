@@ -247,30 +247,22 @@ std::string fabric_text(const Machine& machine, const std::string& name, int nod
   return FabricText(machine, nodes).text(name);
 }
 
-std::string_view stand_in_text() {
-  return "small messages may take half or twice as long, and large ones a third more or less, as "
-         "the "
-         "parameter sets of different GPUs differ";
-}
-
-const GpuModel& choose_gpu_model(Machine& machine, const MachineGpus& gpus) {
-  std::vector<const GpuModel*> nearest = nearest_gpu_models(gpus.vendor, gpus.architecture);
-  const GpuModel* const known = gpu_model_of_device(gpus.pci_device);
+const GpuModel& choose_gpu_model(Machine& machine, const GpuKind& gpus, int pci_device) {
+  const std::vector<const GpuModel*> nearest = nearest_gpu_models(gpus);
+  const GpuModel* const known = gpu_model_of_device(pci_device);
   if (known != nullptr && std::ranges::find(nearest, known) != nearest.end()) {
     machine.gpu_model = known->name;
     return *known;
   }
-  std::ranges::stable_partition(
-      nearest, [&](const GpuModel* gpu) { return gpu->with_arm_cpu == gpus.with_arm_cpu; });
   const GpuModel& chosen = *nearest.front();
   machine.gpu_model = chosen.name;
   const std::string own = architecture_text(gpus.vendor, gpus.architecture);
-  const int architecture = chosen.compute_capability + chosen.gfx;
+  const int architecture = gpu_kind(chosen).architecture;
   if (architecture != gpus.architecture) {
     machine.warnings.push_back(fmt::format(
         "there is no model of GPUs of {}; {} ({}), the nearest, stands for them in links, memory, "
         "NCCL's choice and cost model: {}",
-        own, chosen.name, architecture_text(gpus.vendor, architecture), stand_in_text()));
+        own, chosen.name, architecture_text(gpus.vendor, architecture), kStandInText));
   } else if (nearest.size() > 1) {
     std::vector<std::string_view> others;
     for (const GpuModel* gpu : nearest) {

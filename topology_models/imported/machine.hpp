@@ -52,18 +52,9 @@ struct Machine {
 /// on one switch. Throws FabricOptionError if there are several nodes without NICs.
 [[nodiscard]] std::string fabric_text(const Machine& machine, const std::string& name, int nodes);
 
-/// The GPUs of a machine, which all are of one kind.
-struct MachineGpus {
-  GpuVendor vendor = GpuVendor::Nvidia;
-  int architecture = 0;  ///< GpuModel::compute_capability or gfx
-  int pci_device = 0;    ///< PCI device number; 0: unknown
-  bool with_arm_cpu = false;
-};
-/// The model of the GPUs, or the nearest one. Adds a warning to `machine` if it may be another one,
-/// and sets Machine::gpu_model.
-const GpuModel& choose_gpu_model(Machine& machine, const MachineGpus& gpus);
-/// What a model that stands for another GPU can change, for warnings: a sentence.
-[[nodiscard]] std::string_view stand_in_text();
+/// The model of the GPUs, which are all of one kind, or the nearest model. Sets Machine::gpu_model,
+/// and adds a warning if it may be another one. `pci_device`: their PCI device number; 0: unknown.
+const GpuModel& choose_gpu_model(Machine& machine, const GpuKind& gpus, int pci_device = 0);
 
 /// Reads the XML text that NCCL or RCCL writes to NCCL_TOPO_DUMP_FILE. Throws UserError at the
 /// place of the mistake.

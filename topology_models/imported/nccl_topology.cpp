@@ -350,8 +350,8 @@ class SystemReader {
     const GpuModel& model =
         choose_gpu_model(machine_, {.vendor = amd_ ? GpuVendor::Amd : GpuVendor::Nvidia,
                                     .architecture = architecture,
-                                    .pci_device = pci_device_,
-                                    .with_arm_cpu = machine_.cpu == HostCpu::Arm});
+                                    .with_arm_cpu = machine_.cpu == HostCpu::Arm},
+                   pci_device_);
     link_Bps_ = model.link_Bps;
     // NVLink SHARP.
     switch_computes_ = !amd_ && architecture >= 90;

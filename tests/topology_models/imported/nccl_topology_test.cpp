@@ -266,7 +266,7 @@ TEST_CASE("NCCL's topology: files that are none, or leave out too much",
 TEST_CASE("GPU models: the nearest by architecture", "[topology_models][gpu-models]") {
   const auto nearest = [](GpuVendor vendor, int architecture) {
     std::string names;
-    for (const GpuModel* gpu : nearest_gpu_models(vendor, architecture)) {
+    for (const GpuModel* gpu : nearest_gpu_models({.vendor = vendor, .architecture = architecture})) {
       names += std::string(gpu->name) + " ";
     }
     return names;
@@ -277,7 +277,12 @@ TEST_CASE("GPU models: the nearest by architecture", "[topology_models][gpu-mode
   CHECK(nearest(GpuVendor::Nvidia, 100) == "B200 GB200 ");
   CHECK(nearest(GpuVendor::Amd, 0x942) == "MI300X MI325X ");
   CHECK(nearest(GpuVendor::Amd, 0x950) == "MI300X MI325X ");
-  CHECK(nearest(GpuVendor::Amd, 0).empty());
+  const auto arm = nearest_gpu_models({.architecture = 90, .with_arm_cpu = true});
+  CHECK(arm.front()->name == "GH200");
+  const auto older = nearest_gpu_models({.architecture = 100},
+                                        [](const GpuModel& gpu) { return gpu.compute_capability < 90; });
+  REQUIRE(older.size() == 1);
+  CHECK(older.front()->name == "A10G");
   CHECK(gpu_model_of_device(0x2329)->name == "H20");
   CHECK(gpu_model_of_device(0x1) == nullptr);
   for (const GpuModel& gpu : gpu_models()) CHECK(gpu.link_Bps > 0);
