@@ -80,8 +80,10 @@ const std::vector<GpuModel>& gpu_models() {
        .link_Bps = 33e9},
       {.name = "MI250X",
        .vendor = Amd,
+       .gfx = 0x90a,
        .peak_flops = 191.5e12,
-       .memory_Bps = 1638e9},  // one of two dies
+       .memory_Bps = 1638e9,  // one of two dies
+       .link_Bps = 50e9},
       {.name = "MI300X",
        .vendor = Amd,
        .gfx = 0x942,

@@ -263,16 +263,17 @@ const GpuModel& choose_gpu_model(Machine& machine, const GpuKind& gpus, int pci_
         "there is no model of GPUs of {}; {} ({}), the nearest, stands for them in links, memory, "
         "NCCL's choice and cost model: {}",
         own, chosen.name, architecture_text(gpus.vendor, architecture), kStandInText));
-  } else if (nearest.size() > 1) {
-    std::vector<std::string_view> others;
-    for (const GpuModel* gpu : nearest) {
-      if (gpu != &chosen) others.push_back(gpu->name);
-    }
-    machine.warnings.push_back(
-        fmt::format("GPUs of {} are taken for {}; for {}, set gpu_model in the file that cclgym "
-                    "describe fabric --yaml writes",
-                    own, chosen.name, fmt::join(others, " or ")));
+    return chosen;
   }
+  std::vector<std::string_view> others;
+  for (const GpuModel* gpu : nearest) {
+    if (gpu != &chosen && gpu->with_arm_cpu == chosen.with_arm_cpu) others.push_back(gpu->name);
+  }
+  if (others.empty()) return chosen;
+  machine.warnings.push_back(
+      fmt::format("GPUs of {} are taken for {}; for {}, set gpu_model in the file that cclgym "
+                  "describe fabric --yaml writes",
+                  own, chosen.name, fmt::join(others, " or ")));
   return chosen;
 }
 

@@ -119,6 +119,7 @@ class SystemReader {
     const std::string_view hash = cpu.attribute("host_hash").value();
     const auto system =
         static_cast<std::int64_t>(systems_.emplace(hash, systems_.size()).first->second);
+    const double between_Bps = between_cpus_Bps(cpu);
     const std::size_t host =
         machine_.add({.kind = NodeKind::Host, .order = static_cast<int>(machine_.devices.size())});
     for (const auto& [other, its_system] : hosts_) {
@@ -126,7 +127,7 @@ class SystemReader {
       machine_.links.push_back({.from = other,
                                 .to = host,
                                 .kind = LinkKind::Generic,
-                                .unit_Bps = between_cpus_Bps(cpu),
+                                .unit_Bps = between_Bps,
                                 .latency_s = 0});
     }
     hosts_.emplace_back(host, system);
@@ -204,6 +205,7 @@ class SystemReader {
   // Counts the devices that a template leaves to NCCL: GPUs and NICs by their PCI class.
   void count_unused(const xml_node& pci) {
     const std::string_view kind = pci.attribute("class").value();
+    if (!pci.child("pci")) ++unused_;
     if (kind.starts_with("0x03") || kind.starts_with("0x12")) ++classed_gpus_;
     if (kind.starts_with("0x02")) ++classed_nics_;
     for (const xml_node child : pci.children("pci")) count_unused(child);
@@ -304,15 +306,15 @@ class SystemReader {
   }
 
   void check_gpus(const xml_node& system) const {
-    if (gpus_.empty() && classed_gpus_ > 0) {
+    if (gpus_.empty() && unused_ > 0) {
       document_.fail(
           system,
-          fmt::format("{} GPUs and {} network cards by their PCI class, but no <gpu>: a template "
-                      "for NCCL_TOPO_FILE, to which NCCL adds NVLinks, GPU models and NIC rates on "
-                      "the machine; expected the result: run a program of NCCL there with "
-                      "NCCL_TOPO_FILE=this file and NCCL_TOPO_DUMP_FILE=system.xml, or name a "
-                      "shipped fabric (cclgym list fabrics)",
-                      classed_gpus_, classed_nics_));
+          fmt::format("{} PCI devices, of them {} GPUs and {} network cards by their class, but no "
+                      "<gpu>: a template for NCCL_TOPO_FILE, to which NCCL adds NVLinks, GPU models "
+                      "and NIC rates on the machine; expected the result: run a program of NCCL "
+                      "there with NCCL_TOPO_FILE=this file and NCCL_TOPO_DUMP_FILE=system.xml, or "
+                      "name a shipped fabric (cclgym list fabrics)",
+                      unused_, classed_gpus_, classed_nics_));
     }
     if (gpus_.empty()) document_.fail(system, fmt::format("no <gpu>; expected {}", kExpected));
     if (ranked_ > 0 && unranked_ > 0) {
@@ -483,6 +485,7 @@ class SystemReader {
   int pci_device_ = 0;
   int ranked_ = 0;
   int unranked_ = 0;
+  int unused_ = 0;  // devices without <gpu> or <nic>
   int classed_gpus_ = 0;
   int classed_nics_ = 0;
   int unknown_speeds_ = 0;

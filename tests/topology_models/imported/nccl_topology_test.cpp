@@ -79,7 +79,7 @@ TEST_CASE("NCCL's topology: GPUs, NVLinks, a switch and a NIC", "[topology_model
   // Nothing in the file tells an H100 from an H200.
   REQUIRE(fabric->warnings().size() == 1);
   CHECK(warns(*fabric,
-              "GPUs of compute capability 9.0 are taken for H100; for H200 or H20 or GH200, set"));
+              "GPUs of compute capability 9.0 are taken for H100; for H200 or H20, set"));
 }
 
 TEST_CASE("NCCL's topology: the same node several times", "[topology_models][imported]") {
@@ -243,7 +243,7 @@ TEST_CASE("NCCL's topology: files that are none, or leave out too much",
   refused(
       xml_system(xml_cpu(xml_pci("10", xml_pci("11", "", "class=\"0x030200\"") +
                                            xml_pci("12", "", "class=\"0x020700\"")))),
-      "1 GPUs and 1 network cards by their PCI class, but no <gpu>: a template for NCCL_TOPO_FILE");
+      "2 PCI devices, of them 1 GPUs and 1 network cards by their class, but no <gpu>: a template for NCCL_TOPO_FILE");
   refused(pair_of_gpus("sm=\"90\"", 5), "6 links to a GPU that has 5 back; expected as many");
   refused(pair_of_gpus(""), "<gpu> has no attribute 'sm'");
   refused(pair_of_gpus("sm=\"x\""), "sm 'x'; expected a whole number from 10 to 999");
