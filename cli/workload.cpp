@@ -225,7 +225,8 @@ int workload(const std::vector<std::string>& args) {
           .input("process-groups", "FILE", "Chakra: file of process groups, as ASTRA-sim reads it")
           .flag("one-communication", "Chakra: a rank makes one communication at a time")
           .option(options().step, "N")
-          .flag("replicate", "profiles of PyTorch: ranks without a file do what rank 0 does")
+          .flag("replicate",
+                "profiles of PyTorch: ranks without a file do what the lowest rank with one does")
           .flag("no-idle",
                 "profiles of PyTorch: leave out the time in which the GPU waits for the host")
           .output("timeline", "FILE", "Chrome trace to write, which ui.perfetto.dev shows")

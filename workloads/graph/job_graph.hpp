@@ -27,9 +27,14 @@ struct JobOp {
   std::int64_t origin = 0;
 
   // Compute. Either `seconds` is given, or `flop` and `memory_bytes` (roofline).
-  double seconds = 0;       ///< duration on a GPU that does nothing else, s
+  /// Compute: duration on a GPU that does nothing else, s. Communication: duration in the trace
+  /// that it was read from, waiting for other ranks included, for comparison only; 0: unknown.
+  double seconds = 0;
   double flop = 0;          ///< floating-point operations
   double memory_bytes = 0;  ///< bytes read from and written to the GPU's memory
+  /// Compute: true if it is communication that its trace does not describe, of its measured
+  /// duration.
+  bool communicates = false;
 
   // Communication.
   CollectiveKind collective = CollectiveKind::AllReduce;
@@ -98,6 +103,7 @@ struct JobGraph {
   std::vector<std::string> names{};  ///< names of operations
   /// "line", "node" or "event": meaning of JobOp::origin in messages.
   std::string origin_word = "line";
+  std::vector<std::string> notes{};  ///< assumptions of its reader, and events that it left out
 
   [[nodiscard]] const RankProgram& program(std::int32_t rank) const {
     return programs[at(program_of[at(rank)])];

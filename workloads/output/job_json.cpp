@@ -35,21 +35,23 @@ JobJson json_of(const std::vector<UseOverTime>& uses) {
 JobJson calls_json(const JobGraph& job, const JobRecord& record, const JobBreakdown& breakdown) {
   JobJson rows = JobJson::array();
   for (const CallSummary& call : breakdown.calls) {
-    rows.push_back({{"communicator", job.communicators[at(call.communicator)].name},
-                    {"call", call_label(call)},
-                    {"size_bytes", call.bytes},
-                    {"ranks", call.ranks},
-                    {"configuration", config_label(call.config)},
-                    {"algorithm", call.config.algorithm},
-                    {"protocol", to_string(call.config.protocol)},
-                    {"channels", call.config.channels},
-                    {"instances", call.config.instances},
-                    {"calls_per_rank", call.calls},
-                    {"time_s", call.time_s},
-                    {"wait_s", call.wait_s},
-                    {"total_s", call.total_s},
-                    {"busbw_Bps", bus_bandwidth_Bps(call)},
-                    {"share", record.step_time_s > 0 ? call.total_s / record.step_time_s : 0}});
+    rows.push_back(
+        {{"communicator", job.communicators[at(call.communicator)].name},
+         {"call", call_label(call)},
+         {"size_bytes", call.bytes},
+         {"ranks", call.ranks},
+         {"configuration", config_label(call.config)},
+         {"algorithm", call.config.algorithm},
+         {"protocol", to_string(call.config.protocol)},
+         {"channels", call.config.channels},
+         {"instances", call.config.instances},
+         {"calls_per_rank", call.calls},
+         {"time_s", call.time_s},
+         {"wait_s", call.wait_s},
+         {"measured_s", call.measured_s > 0 ? JobJson(call.measured_s) : JobJson(nullptr)},
+         {"total_s", call.total_s},
+         {"busbw_Bps", bus_bandwidth_Bps(call)},
+         {"share", record.step_time_s > 0 ? call.total_s / record.step_time_s : 0}});
   }
   return rows;
 }
@@ -58,6 +60,7 @@ JobJson path_json(const JobGraph& job, const JobRecord& record, const JobBreakdo
                   const JobView& view, std::size_t most) {
   JobJson path{{"compute_s", breakdown.path_compute_s},
                {"host_idle_s", breakdown.path_host_idle_s},
+               {"measured_s", breakdown.path_measured_s},
                {"communicators", JobJson::array()},
                {"segments", JobJson::array()}};
   for (std::size_t i = 0; i < job.communicators.size(); ++i) {

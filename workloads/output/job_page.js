@@ -37,6 +37,7 @@
             `(${percent(saved / first.step_time_s)} of that of ${first.tuner}).` :
         `None of the ${tuners.length - 1} other tuners is faster than ${first.tuner}.`);
   }
+  sentences.push(...numbers.notes.map(note => `Note: ${note}.`));
   const facts = [['Step time', timeOf(step)],
     ['Exposed communication', percent(share(mean.exposed_s))],
     ['Computation', percent(share(mean.compute_s + mean.overlap_s))],
@@ -133,16 +134,20 @@
     }));
   }
 
+  const traced = numbers.calls.some(call => call.measured_s !== null) ? ['measured'] : [];
   page.append(section('Calls', () => [
     element('div', {class: 'job-calls'}, table([{name: 'communicator', text: true},
       {name: 'call', text: true}, {name: 'size', format: bytesText}, {name: 'ranks'},
       {name: 'configuration', text: true}, {name: 'calls per rank'}, {name: 'time', format: timeText},
-      {name: 'wait', format: timeText}, {name: 'busbw, GB/s', format: value => value.toFixed(1)},
+      ...traced.map(name => ({name, format: us => us > 0 ? timeText(us) : '-'})), {name: 'wait', format: timeText},
+      {name: 'busbw, GB/s', format: value => value.toFixed(1)},
       {name: 'of the step', format: percent}],
     numbers.calls.map(call => [call.communicator, call.call, call.size_bytes, call.ranks,
-      call.configuration, call.calls_per_rank, micro(call.time_s), micro(call.wait_s),
-      call.busbw_Bps / 1e9, call.share]))),
+      call.configuration, call.calls_per_rank, micro(call.time_s),
+      ...traced.map(() => micro(call.measured_s)), micro(call.wait_s), call.busbw_Bps / 1e9, call.share]))),
     element('p', {class: 'muted'}, 'Time: mean from the date at which the last rank has reached the call. ' +
+        (traced.length ? 'Measured: mean duration in the trace, in each call that of the rank that waits ' +
+        'least. ' : '') +
         'Wait: mean time before that. Share of the step: time in which the busiest rank has one of the calls in progress, waiting included.')]));
 
   if (numbers.links && numbers.links.length) {

@@ -133,6 +133,7 @@ class JobText {
     Column numbers{"calls", "per rank"};
     std::vector<std::optional<double>> time_s;
     std::vector<std::optional<double>> wait_s;
+    std::vector<std::optional<double>> measured_s;
     Column busbw{"busbw", "GB/s"};
     std::vector<double> shares;
     for (std::size_t i = 0; i < rows; ++i) {
@@ -145,16 +146,29 @@ class JobText {
       numbers.cells.push_back(std::to_string(call.calls));
       time_s.emplace_back(call.time_s);
       wait_s.emplace_back(call.wait_s);
+      measured_s.push_back(call.measured_s > 0 ? std::optional(call.measured_s) : std::nullopt);
       busbw.cells.push_back(fmt::format("{:.1f}", bus_bandwidth_Bps(call) / 1e9));
       shares.push_back(share(call.total_s));
     }
-    std::string text = table_text(
-        {std::move(communicators), std::move(collectives), std::move(sizes), std::move(ranks),
-         std::move(configurations), std::move(numbers), time_column("time", time_s),
-         time_column("wait", wait_s), std::move(busbw), percent_column("of step", shares)},
-        {4, 0});
+    std::vector<Column> columns{std::move(communicators),   std::move(collectives),
+                                std::move(sizes),           std::move(ranks),
+                                std::move(configurations),  std::move(numbers),
+                                time_column("time", time_s)};
+    const bool traced =
+        std::any_of(measured_s.begin(), measured_s.end(),
+                    [](const auto& time_s_or_none) { return time_s_or_none.has_value(); });
+    if (traced) columns.push_back(time_column("measured", measured_s));
+    columns.push_back(time_column("wait", wait_s));
+    columns.push_back(std::move(busbw));
+    columns.push_back(percent_column("of step", shares));
+    std::string text = table_text(std::move(columns), {4, 0});
     if (rows < breakdown_.calls.size()) {
       text += fmt::format("  … {} more\n", breakdown_.calls.size() - rows);
+    }
+    if (traced) {
+      text +=
+          "  measured: mean duration in the trace, in each call that of the rank that waits "
+          "least\n";
     }
     return text;
   }
@@ -168,6 +182,7 @@ class JobText {
     };
     add(breakdown_.path_compute_s - breakdown_.path_host_idle_s, "computation");
     add(breakdown_.path_host_idle_s, "waiting for the host");
+    add(breakdown_.path_measured_s, "communication as measured");
     for (std::size_t i = 0; i < job_.communicators.size(); ++i) {
       add(breakdown_.path_communicator_s[i], shortened(job_.communicators[i].name, 40));
     }
@@ -234,7 +249,7 @@ std::string job_text(const JobGraph& job, const JobRecord& record, const JobBrea
 }
 
 std::vector<std::string> job_notes(const JobGraph& job, const Fabric& fabric) {
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = job.notes;
   const auto is_roofline = [](const JobOp& op) { return op.flop > 0 || op.memory_bytes > 0; };
   const auto has_roofline = [&](const RankProgram& program) {
     return std::any_of(program.ops.begin(), program.ops.end(), is_roofline);

@@ -112,6 +112,7 @@ class JobTimelineWriter {
     TraceJson args = TraceJson::object();
     const JobOp& op = *view.op;
     if (op.kind == JobOpKind::Compute) {
+      if (op.communicates) args["call"] = "as measured";
       if (op.flop > 0) args["gflop"] = op.flop / 1e9;
       if (op.memory_bytes > 0) args["memory_MB"] = op.memory_bytes / 1e6;
       return args;

@@ -53,10 +53,14 @@ class Analysis {
       host_idle_ = static_cast<std::int32_t>(host_idle - job_.names.begin());
     }
     begin_s_.assign(lowered_.calls.size(), 0);
+    measured_s_.assign(lowered_.calls.size(), 0);
     last_member_.assign(lowered_.calls.size(), {0, 0});
-    for_each_op([this](std::size_t actor, std::int32_t index, const JobOp&, std::size_t number) {
+    for_each_op([this](std::size_t actor, std::int32_t index, const JobOp& op, std::size_t number) {
       const std::int32_t call = lowered_.ops[number].call;
-      if (call < 0 || record_.start_s[number] < begin_s_[at(call)]) return;
+      if (call < 0) return;
+      double& measured_s = measured_s_[at(call)];
+      if (op.seconds > 0 && (measured_s <= 0 || op.seconds < measured_s)) measured_s = op.seconds;
+      if (record_.start_s[number] < begin_s_[at(call)]) return;
       begin_s_[at(call)] = record_.start_s[number];
       last_member_[at(call)] = {actor, index};
     });
@@ -88,8 +92,9 @@ class Analysis {
         const std::size_t number = lowered_.first_op[actor] + at(index);
         const JobOp& op = program.ops[at(index)];
         const Interval interval{record_.start_s[number], record_.end_s[number]};
-        (op.kind == JobOpKind::Compute ? computing : communicating).push_back(interval);
-        if (host_idle_ >= 0 && op.kind == JobOpKind::Compute && op.name != host_idle_) {
+        const bool computes = op.kind == JobOpKind::Compute && !op.communicates;
+        (computes ? computing : communicating).push_back(interval);
+        if (host_idle_ >= 0 && computes && op.name != host_idle_) {
           working.push_back(interval);
         }
       }
@@ -127,6 +132,8 @@ class Analysis {
       double time_s = 0;
       double wait_s = 0;
       double number = 0;
+      double measured_s = 0;
+      double measured_number = 0;
       std::map<std::size_t, std::vector<Interval>> by_actor;
     };
     std::vector<Sums> sums;
@@ -155,12 +162,17 @@ class Analysis {
       sum.time_s += record_.end_s[number] - begin_s;
       sum.wait_s += begin_s - record_.start_s[number];
       sum.number += 1;
+      sum.measured_s += measured_s_[at(call)];
+      sum.measured_number += measured_s_[at(call)] > 0 ? 1 : 0;
       sum.by_actor[actor].emplace_back(record_.start_s[number], record_.end_s[number]);
     });
     for (std::size_t row = 0; row < sums.size(); ++row) {
       CallSummary& summary = found_.calls[row];
       summary.time_s = sums[row].time_s / sums[row].number;
       summary.wait_s = sums[row].wait_s / sums[row].number;
+      if (sums[row].measured_number > 0) {
+        summary.measured_s = sums[row].measured_s / sums[row].measured_number;
+      }
       for (auto& [actor, own] : sums[row].by_actor) {
         summary.calls = std::max(summary.calls, static_cast<std::int64_t>(own.size()));
         summary.total_s = std::max(summary.total_s, length_of(united(std::move(own))));
@@ -221,8 +233,9 @@ class Analysis {
         passed[lowered_.first_op[actor] + at(index)] = true;
       } else {
         found_.path.push_back({actor, index, record_.start_s[number], end_s});
-        found_.path_compute_s += end_s - record_.start_s[number];
         const JobOp& op = job_.program(lowered_.classes.actor[actor]).ops[at(index)];
+        (op.communicates ? found_.path_measured_s : found_.path_compute_s) +=
+            end_s - record_.start_s[number];
         if (op.name == host_idle_) found_.path_host_idle_s += end_s - record_.start_s[number];
       }
       index = binding(actor, index);
@@ -234,8 +247,9 @@ class Analysis {
   const JobRecord& record_;
   const LoweredJob& lowered_;
   JobBreakdown found_;
-  std::int32_t host_idle_ = -1;  ///< index of kHostIdleName in JobGraph::names; -1: none
-  std::vector<double> begin_s_;  ///< by call: the last rank has reached it
+  std::int32_t host_idle_ = -1;     ///< index of kHostIdleName in JobGraph::names; -1: none
+  std::vector<double> begin_s_;     ///< by call: the last rank has reached it
+  std::vector<double> measured_s_;  ///< by call: shortest duration in the trace; 0: unknown
   std::vector<std::pair<std::size_t, std::int32_t>> last_member_;  ///< by call
   std::vector<std::vector<std::int32_t>> previous_;  ///< by actor, by op: previous of its stream
 };

@@ -11,7 +11,7 @@ namespace cclgym {
 
 /// Time of one rank, s. The first four parts add up to the step time.
 struct RankTime {
-  double compute_s = 0;  ///< at least one computation, but no communication
+  double compute_s = 0;  ///< at least one computation, but no communication (measured or not)
   double overlap_s = 0;  ///< computation and communication
   double exposed_s = 0;  ///< communication, but no computation; waiting for other ranks included
   double idle_s = 0;     ///< neither
@@ -33,6 +33,8 @@ struct CallSummary {
   double time_s = 0;
   /// Mean time for which a rank waits for the last one, s.
   double wait_s = 0;
+  /// Mean of the durations in the trace, in each call of the rank that waits least, s; 0: unknown.
+  double measured_s = 0;
   /// Time in which the busiest rank has at least one of the calls in progress, s, waiting included:
   /// at most the step time, also if sends and receives overlap.
   double total_s = 0;
@@ -54,6 +56,7 @@ struct JobBreakdown {
   std::vector<PathSegment> path;
   double path_compute_s = 0;
   double path_host_idle_s = 0;              ///< part of path_compute_s (kHostIdleName)
+  double path_measured_s = 0;               ///< communication as measured (JobOp::communicates)
   std::vector<double> path_communicator_s;  ///< by JobGraph::communicators
 };
 

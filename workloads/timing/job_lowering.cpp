@@ -86,7 +86,7 @@ class JobLowering {
   void add_fixed_links() {
     for (std::size_t actor = 0; actor < lowered_.classes.count(); ++actor) {
       for (const JobOp& op : job_.program(rank_of(actor)).ops) {
-        if (op.seconds <= 0) continue;
+        if (op.kind != JobOpKind::Compute || op.seconds <= 0) continue;
         const auto [known, fresh] = fixed_.try_emplace({actor, op.stream});
         if (!fresh) continue;
         known->second.link = static_cast<std::int32_t>(capacities_.size());

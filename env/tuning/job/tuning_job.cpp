@@ -255,7 +255,7 @@ void TuningJob::find_contexts(const JobRecord& record) {
     for (std::int32_t index = 0; index < program.size(); ++index) {
       const JobOp& op = program.ops[at(index)];
       pipeline = pipeline || op.kind == JobOpKind::Send;
-      if (op.kind != JobOpKind::Compute) continue;
+      if (op.kind != JobOpKind::Compute || op.communicates) continue;
       flop += op.flop;
       computing.add(record.start_s[first + at(index)], record.end_s[first + at(index)]);
     }

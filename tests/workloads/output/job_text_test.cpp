@@ -75,6 +75,31 @@ TEST_CASE("the tables of a tiny job", "[workloads][output]") {
 )");
 }
 
+TEST_CASE("the table of calls has the durations of a trace", "[workloads][output]") {
+  JobGraph job = tiny_job();
+  job.notes = {"2 events are missing"};
+  for (RankProgram& program : job.programs) {
+    JobOp small = program.ops[1];
+    program.ops[1].seconds = 0.8e-3;
+    small.bytes = 24;
+    program.add(small);
+  }
+  const SimulatedJob made(std::move(job), fabric_of("ring", 3), "hockney",
+                          {.tuners = {.job = "ring/Simple/1"}});
+  const std::string text = text_of(made);
+  CHECK(text.find("\nnote: 2 events are missing\n") != std::string::npos);
+  CHECK(text.find(
+            "\n  communicator  call        size  ranks  configuration        calls   time  measured"
+            "   wait  busbw  of step\n") != std::string::npos);
+  CHECK(text.find("ring Simple 1 ch         1  672.5     800.0  666.7") != std::string::npos);
+  CHECK(text.find("\n  measured: mean duration in the trace") != std::string::npos);
+  const auto json =
+      nlohmann::json::parse(job_json(made.job, made.record, made.breakdown, *made.fabric, {}));
+  CHECK(json["notes"][0] == "2 events are missing");
+  CHECK(json["calls"][0]["measured_s"] == Approx(0.8e-3));
+  CHECK(json["calls"][1]["measured_s"].is_null());
+}
+
 TEST_CASE("lines of a job's tables fit, however long its names are", "[workloads][output]") {
   JobGraph job = two_stages(2);
   job.name = std::string(200, 'n');

@@ -62,6 +62,18 @@ std::string kineto_refusal(const std::vector<Json>& events, const KinetoOptions&
   return thrown([&] { return replicated(events, options); });
 }
 
+std::string notes_text(const JobGraph& job) {
+  std::string text;
+  for (const std::string& note : job.notes) text += note + "\n";
+  return text;
+}
+
+JobGraph job_of_traces(const std::vector<Json>& traces, const KinetoOptions& options = {}) {
+  std::vector<KinetoTrace> read;
+  for (const Json& json : traces) read.push_back(parsed(json));
+  return kineto_job(read, options);
+}
+
 // End of the last operation if communication takes its measured times, s.
 double measured_end(const JobGraph& job, const std::vector<double>& communication) {
   const RankProgram& program = job.program(0);
@@ -181,7 +193,10 @@ TEST_CASE("one step of a trace is chosen", "[workloads][readers][kineto]") {
   CHECK(kineto_refusal(events, {.step = 7}) == "t.json: step 7 has no operations on the GPU");
   CHECK(kineto_refusal({events[7]}, {.step = 7}) ==
         "t.json: it has no step 7: the profiler wrote no steps");
-  CHECK(kineto_refusal({}) == "t.json: it has no operations on the GPU");
+  // Such as that of a job on CPUs, with gloo.
+  CHECK(kineto_refusal({complete("cpu_op", "gloo:all_reduce", 0, 1)}) ==
+        "t.json: it has no operations on the GPU; record them with "
+        "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], also on ROCm");
 }
 
 TEST_CASE("times are exact to a nanosecond", "[workloads][readers][kineto]") {
@@ -207,19 +222,114 @@ TEST_CASE("PyTorch's collectives and types have sizes", "[workloads][readers][ki
     CollectiveKind kind;
     std::uint64_t bytes;
   };
-  const auto row = GENERATE(
-      values<Case>({{"_allgather_base", "BFloat16", 10, 20, CollectiveKind::AllGather, 40},
-                    {"all_gather", "Half", 10, 20, CollectiveKind::AllGather, 40},
-                    {"_reduce_scatter_base", "Float", 20, 10, CollectiveKind::ReduceScatter, 80},
-                    {"all_to_allv", "Double", 10, 12, CollectiveKind::AllToAll, 96},
-                    {"broadcast", "Long", 3, 3, CollectiveKind::Broadcast, 24},
-                    {"reduce", "Int", 3, 3, CollectiveKind::Reduce, 12},
-                    {"barrier", "Byte", 1, 1, CollectiveKind::AllReduce, 4}}));
+  const auto row = GENERATE(values<Case>(
+      {{"_allgather_base", "BFloat16", 10, 20, CollectiveKind::AllGather, 40},
+       {"all_gather", "Half", 10, 20, CollectiveKind::AllGather, 40},
+       {"_reduce_scatter_base", "Float", 20, 10, CollectiveKind::ReduceScatter, 80},
+       {"all_to_allv", "Double", 10, 12, CollectiveKind::AllToAll, 96},
+       {"broadcast", "Long", 3, 3, CollectiveKind::Broadcast, 24},
+       {"reduce", "Int", 3, 3, CollectiveKind::Reduce, 12},
+       {"barrier", "Byte", 1, 1, CollectiveKind::AllReduce, 4},
+       {"allreduce_coalesced", "Float8_e4m3fn", 7, 7, CollectiveKind::AllReduce, 7},
+       {"allgather_into_tensor_coalesced", "Float8_e8m0fnu", 10, 20, CollectiveKind::AllGather, 20},
+       {"all_gather_into_tensor_coalesced", "Float4_e2m1fn_x2", 10, 20, CollectiveKind::AllGather,
+        20},
+       {"reduce_scatter_tensor_coalesced", "ComplexDouble", 4, 2, CollectiveKind::ReduceScatter,
+        64},
+       {"gather", "QInt32", 2, 4, CollectiveKind::Gather, 16},
+       {"scatter", "Bits16", 4, 2, CollectiveKind::Scatter, 8},
+       {"_broadcast_oop", "UInt7", 3, 3, CollectiveKind::Broadcast, 3},
+       {"allreduce", "Float", 0, 0, CollectiveKind::AllReduce, 1}}));
   Json event = call(row.name, row.in, row.out, 0, 1);
   event["args"]["dtype"] = row.dtype;
   const JobGraph job = replicated({event});
+  CHECK(job.program(0).ops[0].kind == JobOpKind::Collective);
   CHECK(job.program(0).ops[0].collective == row.kind);
   CHECK(job.program(0).ops[0].bytes == row.bytes);
+  CHECK(job.notes.empty());
+}
+
+TEST_CASE("an unknown type has two bytes, and a note", "[workloads][readers][kineto]") {
+  Json event = call("allreduce", 8, 8, 0, 1);
+  event["args"]["dtype"] = "Float6_e3m2";
+  const JobGraph job = replicated({event, event});
+  CHECK(job.program(0).ops[0].bytes == 16);
+  REQUIRE(job.notes.size() == 1);
+  CHECK(contains(job.notes[0], "unknown dtype 'Float6_e3m2'"));
+  CHECK(contains(job.notes[0], ": 2 calls have 2 bytes per element"));
+}
+
+TEST_CASE("communication is known by its arguments, and by the names of its libraries",
+          "[workloads][readers][kineto]") {
+  const std::string name =
+      GENERATE("void rcclGenericKernel<1, false>(ncclDevKernelArgsStorage<4096ul>)",
+               "ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)",
+               "mscclKernel_Sum_half_Simple_false(ncclDevComm*)", "a kernel of any name");
+  Json event = call("allreduce", 4, 4, 10, 70);
+  event["name"] = name;
+  const JobGraph read = replicated({event});
+  CHECK(read.program(0).ops[0].kind == JobOpKind::Collective);
+  CHECK(read.program(0).ops[0].seconds == Approx(70e-6));
+  CHECK(read.notes.empty());
+  if (name == "a kernel of any name") return;
+  const JobGraph unread =
+      replicated({kernel("k", 0, 10, kComputeStream), kernel(name, 10, 30, kNcclStream),
+                  call("allreduce", 4, 4, 40, 70)});
+  const JobOp& op = unread.program(0).ops[1];
+  CHECK(op.kind == JobOpKind::Compute);
+  CHECK(op.communicates);
+  CHECK(op.seconds == Approx(30e-6));
+  CHECK_FALSE(unread.program(0).ops[0].communicates);
+  REQUIRE(unread.notes.size() == 1);
+  CHECK(contains(unread.notes[0],
+                 "1 event of communication cannot be simulated and keeps its measured duration, "
+                 "30 % of the communication and 27.3 % of the steps in the traces: PyTorch wrote "
+                 "no \"Collective name\" and sizes, as for batch_isend_irecv and some coalesced "
+                 "calls in any release up to 2.15, and for all calls before 2.4 (event 2 of "
+                 "t.json, '"));
+}
+
+TEST_CASE("calls that other ranks do not make keep their durations",
+          "[workloads][readers][kineto]") {
+  const auto trace = [](int rank, const std::vector<Json>& events) {
+    return trace_json(events, rank);
+  };
+  const auto all = [](std::int64_t elements, double ts) {
+    return call("allreduce", elements, elements, ts, 10);
+  };
+  const auto calls_of = [](const JobGraph& job, std::int32_t rank) {
+    std::vector<std::uint64_t> sizes;
+    for (const JobOp& op : job.program(rank).ops) sizes.push_back(op.communicates ? 0 : op.bytes);
+    return sizes;
+  };
+  SECTION("one in the middle") {
+    const JobGraph job = job_of_traces({trace(0, {all(1, 0), all(2, 10), all(3, 20), all(4, 30)}),
+                                        trace(1, {all(1, 0), all(3, 20), all(5, 30), all(4, 40)})});
+    CHECK(calls_of(job, 0) == std::vector<std::uint64_t>{4, 0, 12, 16});
+    CHECK(calls_of(job, 1) == std::vector<std::uint64_t>{4, 12, 0, 16});
+    REQUIRE(job.notes.size() == 1);
+    CHECK(contains(job.notes[0],
+                   "2 events of communication cannot be simulated and keep their "
+                   "measured durations, 25 % of the communication"));
+    CHECK(contains(job.notes[0], "other ranks of 'default_pg' do not make them"));
+  }
+  SECTION("fields that one rank lacks") {
+    Json unread = kernel(kAllReduceKernel, 10, 10, kNcclStream);
+    const JobGraph job =
+        job_of_traces({trace(0, {all(1, 0), all(2, 10)}), trace(1, {all(1, 0), unread})});
+    CHECK(calls_of(job, 0) == std::vector<std::uint64_t>{4, 0});
+    CHECK(calls_of(job, 1) == std::vector<std::uint64_t>{4, 0});
+    CHECK(job.notes.size() == 2);
+  }
+  SECTION("a message") {
+    Json send = call("send", 2, 2, 0, 10);
+    send["args"]["Dst Rank"] = 1;
+    Json recv = call("recv", 2, 2, 0, 10);
+    recv["args"]["Src Rank"] = 0;
+    const JobGraph job = job_of_traces({trace(0, {send, send}), trace(1, {recv})});
+    CHECK(calls_of(job, 0) == std::vector<std::uint64_t>{8, 0});
+    CHECK(calls_of(job, 1) == std::vector<std::uint64_t>{8});
+  }
 }
 
 TEST_CASE("groups of a trace that was replicated form a mesh", "[workloads][readers][kineto]") {
@@ -249,17 +359,32 @@ TEST_CASE("groups of a trace that was replicated form a mesh", "[workloads][read
     CHECK(job.communicators[0].name == "mesh_tp");
     CHECK(job.communicators[1].name == "4");
   }
+  SECTION("ranks of which the first and the last ones say the distance") {
+    json["distributedInfo"]["world_size"] = 12;
+    json["traceEvents"][1]["args"].update(
+        {{"Group size", 6}, {"Process Group Ranks", "[0, 2, 4, ..., 10]"}});
+    const JobGraph job = job_of_traces({json}, {.replicate = true});
+    CHECK(job.group(3, job.program(3).ops[1]).ranks ==
+          std::vector<std::int32_t>{1, 3, 5, 7, 9, 11});
+    CHECK(job.notes.empty());
+  }
   SECTION("ranks that are nowhere") {
-    json["traceEvents"][1]["args"]["Group size"] = 2;
-    CHECK(
-        contains(thrown([&] { return kineto_job({parsed(json)}, {.replicate = true}); }),
-                 "the ranks of its process group '4' are not in the trace (found '[0, 2, ...]')"));
+    json["traceEvents"][1]["args"].update({{"Group size", 3}, {"Process Group Ranks", "[0, ...]"}});
+    CHECK(contains(notes_text(job_of_traces({json}, {.replicate = true})),
+                   "the ranks of process group '4' are not in the trace (found '[0, ...]')"));
   }
   SECTION("groups that are no mesh") {
     json["traceEvents"] = {tensor, call("allreduce", 1, 1, 5, 1, "[0, 1, 3]")};
-    CHECK(contains(thrown([&] { return kineto_job({parsed(json)}, {.replicate = true}); }),
+    const JobGraph job = job_of_traces({json}, {.replicate = true});
+    CHECK(job.program(3).ops[0].kind == JobOpKind::Collective);
+    CHECK(job.program(3).ops[1].communicates);
+    CHECK(contains(notes_text(job),
                    "the groups of 'default_pg' cannot be inferred from that of rank 0"));
   }
+  CHECK(!completed_ranks("[0, 2, 5, ..., 10]", 6));
+  CHECK(!completed_ranks("[0, 2, ..., 9]", 6));
+  CHECK(!completed_ranks("[0, 2]", 2));
+  CHECK(completed_ranks("[3, 4, ...]", 3) == std::vector<std::int32_t>{3, 4, 5});
 }
 
 TEST_CASE("ranks have their own traces, in any order", "[workloads][readers][kineto]") {
@@ -288,12 +413,13 @@ TEST_CASE("ranks have their own traces, in any order", "[workloads][readers][kin
   };
   CHECK(refused({zero}) ==
         "t.json: the job has 2 ranks, but there is no trace of rank 1; expected a trace of every "
-        "rank, or "
-        "replication of the ranks that have one");
+        "rank, or --replicate if they do the same as rank 0");
   CHECK(contains(refused({trace_json({kernel("k", 0, 1, 7)}, 3, 20)}),
                  "no trace of ranks 0, 1, 2, 4, 5, 6, 7, 8 and 11 more"));
-  CHECK(contains(refused({zero}, {.replicate = true}),
-                 "event 1: a step with messages cannot be replicated"));
+  const JobGraph repeated = job_of_traces({zero}, {.replicate = true});
+  CHECK(repeated.program(1).ops[0].communicates);
+  CHECK(repeated.program(1).ops[1].kind == JobOpKind::Collective);
+  CHECK(contains(notes_text(repeated), "messages cannot be replicated"));
   CHECK(refused({zero, zero}) == "t.json: rank 0 has two traces");
   CHECK(contains(refused({zero, trace_json({}, 1, 3)}),
                  "its world_size is 3, but that of the first trace is 2"));
@@ -302,64 +428,126 @@ TEST_CASE("ranks have their own traces, in any order", "[workloads][readers][kin
   CHECK(contains(refused({}), "a job needs at least one trace"));
 }
 
-TEST_CASE("wrong events are refused with their numbers", "[workloads][readers][kineto]") {
+TEST_CASE("wrong events are left out, and notes have their numbers",
+          "[workloads][readers][kineto]") {
   const Json first = kernel("k", 0, 1, kComputeStream);
-  const auto second = [&](const Json& event) { return kineto_refusal({first, event}); };
+  const auto second = [&](const Json& event) { return notes_text(replicated({first, event})); };
   const auto changed = [](const char* key, const Json& value) {
     Json event = call("allreduce", 8, 8, 5, 1);
     event["args"][key] = value;
     return event;
   };
-  CHECK(second(kernel(kAllReduceKernel, 5, 1, kNcclStream)) ==
-        "t.json: event 2 ('" + std::string(kAllReduceKernel) +
-            "'): it is a kernel of NCCL without \"Collective name\" and the sizes of its call; "
-            "expected a trace of PyTorch 2.4 or later");
+  const std::string place = "(event 2 of t.json, '" + std::string(kAllReduceKernel) + "')";
   CHECK(contains(second(changed("Collective name", "allreduse")), "did you mean 'allreduce'?"));
-  CHECK(contains(second(changed("dtype", "float")), "unknown dtype 'float'"));
+  CHECK(contains(second(changed("Collective name", "wait")), "unknown Collective name 'wait'"));
   CHECK(contains(second(changed("Group size", 4)),
-                 "its process group '0' has 2 ranks, but its Group size is 4"));
+                 "process group '0' has 2 ranks, but its Group size is 4"));
   CHECK(contains(second(changed("In msg nelems", std::int64_t{1} << 60)), "expected 0 to 2^48"));
   // The other number of elements is positive.
   CHECK(contains(second(changed("In msg nelems", -1)),
-                 "event 2 ('" + std::string(kAllReduceKernel) +
-                     "'): its \"In msg nelems\" is -1; expected 0 to 2^48"));
+                 "its \"In msg nelems\" is -1; expected 0 to 2^48 " + place));
   CHECK(contains(second(changed("Out msg nelems", -8)), "its \"Out msg nelems\" is -8"));
+  CHECK(
+      contains(second(changed("In msg nelems", std::int64_t{1} << 43)), "expected at most 16TiB"));
   CHECK(contains(second(changed("In msg nelems", "abc")),
                  "its \"In msg nelems\" is 'abc'; expected a number of elements"));
   CHECK(contains(second(changed("Process Group Ranks", "[0, x]")),
                  "its \"Process Group Ranks\" is '[0, x]'; expected ranks like \"[0, 1]\""));
-  CHECK(second(changed("Process Group Ranks", "[0, ..., 1]")) == "(nothing thrown)");
-  Json late = kernel("n", 5, 1, 7);
-  late["dur"] = "abc";
-  CHECK(second(late) ==
-        "t.json: event 2 ('n'): its duration (dur) is 'abc'; expected microseconds");
+  CHECK(contains(second(changed("Process Group Ranks", "[0, 2]")),
+                 "process group '0' has rank 2, but the job has ranks 0 to 1"));
+  CHECK(contains(second(changed("Process Group Ranks", "[0, 0]")), "has a rank twice"));
+  CHECK(contains(second(changed("Process Group Ranks", "[1]")), "rank 0 is not in process group"));
+  CHECK(second(changed("Process Group Ranks", "[0, ..., 1]")).empty());
   Json unsized = call("allreduce", 8, 8, 5, 1);
   unsized["args"].erase("In msg nelems");
+  CHECK(second(unsized).empty());
   unsized["args"].erase("Out msg nelems");
   CHECK(contains(second(unsized), "it has neither \"In msg nelems\" nor \"Out msg nelems\""));
   CHECK(contains(second(changed("Collective name", "send")), "it has no \"Dst Rank\""));
-  CHECK(contains(second(changed("device", 1)),
-                 "it has operations of GPUs 0 and 1; expected one GPU per trace"));
+  Json own = changed("Collective name", "recv");
+  own["args"]["Src Rank"] = 0;
+  CHECK(contains(second(own), "its \"Src Rank\" is 0; expected another rank"));
+  // Reasons beyond the eighth share a note.
+  std::vector<Json> many;
+  for (int i = 0; i < 12; ++i) many.push_back(changed("Group size", 10 + i));
+  const JobGraph job = replicated(many);
+  REQUIRE(job.notes.size() == 9);
+  CHECK(contains(job.notes[0], "4 events of communication"));
+  CHECK(contains(job.notes[0], "in the traces: other reasons (the first is event 9 of t.json"));
+}
+
+TEST_CASE("operations without a place are left out with a note", "[workloads][readers][kineto]") {
+  const Json first = kernel("k", 0, 1, kComputeStream);
+  const auto second = [&](const Json& event) {
+    const JobGraph job = replicated({first, event});
+    CHECK(job.program(0).size() == 1);
+    return notes_text(job);
+  };
+  Json late = kernel("n", 5, 1, 7);
+  late["dur"] = "abc";
+  CHECK(second(late) ==
+        "1 operation of t.json is not used: event 2 ('n'): its duration (dur) is "
+        "'abc'; expected microseconds\n");
   CHECK(contains(second(kernel("n", 5, -1, 7)), "event 2 ('n'): its duration (dur) is negative"));
   CHECK(contains(second(complete("kernel", "n", 5, 1)), "event 2 ('n'): it has no stream"));
   CHECK(contains(second(complete("kernel", "n", 1e300, 1)), "it has no time (ts)"));
+  Json other = call("allreduce", 8, 8, 5, 1);
+  other["args"]["device"] = 1;
+  CHECK(contains(kineto_refusal({first, other}),
+                 "it has operations of GPUs 0 and 1; expected one GPU per trace"));
   std::vector<Json> streams;
   for (int stream = 0; stream < 1025; ++stream) streams.push_back(kernel("k", 0, 1, stream));
   CHECK(contains(kineto_refusal(streams),
                  "it has operations on 1025 streams; expected at most 1024"));
 }
 
-TEST_CASE("a trace without distributedInfo is refused by name", "[workloads][readers][kineto]") {
+TEST_CASE("the number of ranks comes from the groups where the trace lacks it",
+          "[workloads][readers][kineto]") {
   Json json = trace_json({call("allreduce", 8, 8, 5, 1)});
   json.erase("distributedInfo");
-  CHECK(thrown([&] { return kineto_job({parsed(json)}, {}); }) ==
-        "t.json: event 1 ('" + std::string(kAllReduceKernel) +
-            "'): its process group '0' has rank 1, but the job has 1 rank, one per trace, because "
-            "distributedInfo with world_size is missing; expected it, or the traces of all ranks");
+  CHECK(
+      thrown([&] { return job_of_traces({json}); }) ==
+      "t.json: the job has 2 ranks (those of its process groups, for want of a world_size), but "
+      "there is no trace of rank 1; expected a trace of every rank, or --replicate if they do the "
+      "same as rank 0");
+  const JobGraph repeated = job_of_traces({json}, {.replicate = true});
+  CHECK(repeated.ranks == 2);
+  CHECK(repeated.program(1).ops[0].kind == JobOpKind::Collective);
+  CHECK(contains(notes_text(repeated),
+                 "t.json has no world_size in its distributedInfo: the job "
+                 "has 2 ranks, as its process groups need"));
   // With the traces of all ranks, their number is known.
-  CHECK(kineto_job({parsed(json), parsed(json)}, {}).ranks == 2);
-  CHECK(contains(kineto_refusal({call("allreduce", 8, 8, 5, 1, "[0, 2]")}),
-                 "its process group '0' has rank 2, but the job has 2 ranks"));
+  const JobGraph both = job_of_traces({json, json});
+  CHECK(both.ranks == 2);
+  CHECK(both.notes.empty());
+}
+
+TEST_CASE("a trace alone without a number of ranks is a job of one GPU",
+          "[workloads][readers][kineto]") {
+  Json json = trace_json({kernel("matmul", 100, 700, kComputeStream)}, 1);
+  json["distributedInfo"].erase("world_size");
+  const bool replicate = GENERATE(false, true);
+  const JobGraph job = job_of_traces({json}, {.replicate = replicate});
+  CHECK(job.ranks == 1);
+  CHECK(job.program(0).ops[0].seconds == Approx(700e-6));
+  REQUIRE(job.notes.size() == 1);
+  CHECK(contains(job.notes[0],
+                 "t.json is the trace of rank 1 without a number of ranks: the job is "
+                 "one GPU; for a larger one, add \"world_size\""));
+  CHECK(contains(thrown([&] { return job_of_traces({json, json}); }), "rank 1 has two traces"));
+  json["distributedInfo"]["rank"] = 2;
+  CHECK(contains(thrown([&] {
+                   return job_of_traces({json, json});
+                 }),
+                 "its rank is 2, but the job has ranks 0 to 1; add \"world_size\" to the "
+                 "distributedInfo of the first trace"));
+  // With it, the ranks that are missing are named, or do the same.
+  json["distributedInfo"].update({{"rank", 1}, {"world_size", 3}});
+  CHECK(contains(
+      thrown([&] { return job_of_traces({json}); }),
+      "the job has 3 ranks, but there is no trace of ranks 0, 2; expected a trace of every "
+      "rank, or --replicate if they do the same as rank 1"));
+  CHECK(job_of_traces({json}, {.replicate = true}).ranks == 3);
 }
 
 TEST_CASE("texts that are no trace are refused with the place", "[workloads][readers][kineto]") {

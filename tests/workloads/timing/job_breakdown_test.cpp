@@ -57,6 +57,36 @@ TEST_CASE("the parts of a rank's time add up to the step", "[workloads][breakdow
   CHECK(same_date(found.path.back().end_s, record.step_time_s));
 }
 
+TEST_CASE("durations of a trace stand beside the simulated ones", "[workloads][breakdown]") {
+  const auto fabric = fabric_of("ring", 2);
+  JobGraph job = empty_job(2);
+  for (int rank = 0; rank < 2; ++rank) {
+    JobOp call = call_on(CollectiveKind::AllReduce, kBytes, 0);
+    call.seconds = rank == 0 ? 5e-3 : 2e-3;  // rank 0 waited for 3 ms
+    job.programs[at(rank)].add(call);
+    call.seconds = rank == 0 ? 4e-3 : 7e-3;
+    job.programs[at(rank)].add(call);
+    call.bytes *= 2;
+    call.seconds = 0;
+    job.programs[at(rank)].add(call);
+    JobOp unread = compute_for(3e-3);
+    unread.communicates = true;
+    job.programs[at(rank)].add(unread);
+  }
+  const JobRecord record = simulate_job(job, fabric, shipped_cost_model("hockney"),
+                                        {.tuners = {.job = "ring/Simple/1"}});
+  const JobBreakdown found = break_down(job, record);
+  REQUIRE(found.calls.size() == 2);
+  for (const CallSummary& call : found.calls) {
+    CHECK(call.measured_s == Approx(call.bytes == kBytes ? 3e-3 : 0));
+  }
+  // Time that the trace does not describe is communication, too, of its own on the critical path.
+  CHECK(same_date(found.mean.exposed_s, record.step_time_s));
+  CHECK(found.mean.compute_s == 0);
+  CHECK(same_date(found.path_measured_s, 3e-3));
+  CHECK(found.path_compute_s == 0);
+}
+
 TEST_CASE("the share of messages that overlap is at most the step", "[workloads][breakdown]") {
   const auto fabric = fabric_of("ring", 2);
   JobGraph job = empty_job(2);

@@ -138,8 +138,7 @@ class NodeReader {
         case 3:
           type = field.value;
           break;
-        case 4:  // control dependencies
-        case 5:  // data dependencies
+        case 5:  // data dependencies; control dependencies (4) only name the caller
           add_dependencies(field);
           break;
         case 7:

@@ -56,7 +56,7 @@ struct ChakraGroup {
 struct ChakraTrace {
   std::string file;
   std::vector<ChakraNode> nodes;
-  std::vector<std::uint64_t> deps;  ///< ids of nodes: control and data dependencies
+  std::vector<std::uint64_t> deps;  ///< ids of nodes: data dependencies
   std::vector<std::string> texts;
   std::map<std::string, ChakraGroup, std::less<>> groups;  ///< by pg_name
 };

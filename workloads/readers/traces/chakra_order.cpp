@@ -52,7 +52,11 @@ ChakraOrder order_nodes(const ChakraTrace& trace) {
       const std::uint64_t id = trace.deps[d];
       const auto found = std::lower_bound(ids.begin(), ids.end(), std::make_pair(id, 0));
       if (found == ids.end() || found->first != id) {
-        refuse_node(trace, i, fmt::format("it depends on node {}, which does not exist", id));
+        if (order.missing++ == 0) {
+          order.missing_of = static_cast<std::int32_t>(i);
+          order.missing_id = id;
+        }
+        continue;
       }
       order.deps.push_back(found->second);
       ++next_begin[at(found->second) + 1];

@@ -15,6 +15,9 @@ struct ChakraOrder {
   std::vector<std::int32_t> nodes;       ///< indices into ChakraTrace::nodes, in order
   std::vector<std::uint32_t> dep_begin;  ///< by node
   std::vector<std::int32_t> deps;        ///< indices into ChakraTrace::nodes
+  std::size_t missing = 0;               ///< dependencies on nodes that are not in the trace
+  std::int32_t missing_of = -1;          ///< node with the first of them
+  std::uint64_t missing_id = 0;          ///< id on which it depends
 
   [[nodiscard]] std::span<const std::int32_t> dependencies(std::int32_t node) const {
     return std::span(deps).subspan(dep_begin[at(node)],
@@ -24,7 +27,7 @@ struct ChakraOrder {
 
 /// The next node is the one with the smallest id of those whose dependencies are done, as in
 /// ASTRA-sim (workload/Workload.cc, issue_dep_free_nodes). Throws UserError located in the trace's
-/// file on an id that occurs twice, a dependency on a node that does not exist, and a cycle.
+/// file on an id that occurs twice, and on a cycle. Nodes that are not in the trace count as done.
 [[nodiscard]] ChakraOrder order_nodes(const ChakraTrace& trace);
 
 }  // namespace cclgym

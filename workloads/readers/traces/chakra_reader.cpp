@@ -14,6 +14,7 @@
 
 #include "core/files/text_file.hpp"
 #include "workloads/readers/traces/chakra_order.hpp"
+#include "workloads/readers/traces/left_out.hpp"
 #include "workloads/readers/traces/trace_reader.hpp"
 
 namespace cclgym {
@@ -44,6 +45,12 @@ struct ChakraBuild {
   std::size_t dependencies = 0;
   bool one_communication = false;
   TraceGroups groups{job};
+  LeftOutCalls left_out;
+};
+
+// Reason why a node of communication cannot be a call.
+struct UnusableNode {
+  std::string reason;
 };
 
 class RankBuilder {
@@ -53,6 +60,15 @@ class RankBuilder {
 
   RankProgram program() {
     const ChakraOrder order = order_nodes(trace_);
+    if (order.missing > 0) {
+      const ChakraNode& node = trace_.nodes[at(order.missing_of)];
+      build_.job.notes.push_back(fmt::format(
+          "{} has {} on nodes that are not in it, which count as done: node {} ({}) depends on "
+          "node {}",
+          trace_.file,
+          order.missing == 1 ? "a dependency" : fmt::format("{} dependencies", order.missing),
+          node.id, quoted(trace_.texts[at(node.name)]), order.missing_id));
+    }
     RankProgram program;
     program.file = trace_.file;
     // Operation of a node; a metadata node has none, but a list of what it waits for.
@@ -84,7 +100,9 @@ class RankBuilder {
   }
 
  private:
+  // A node with a duration keeps it if it cannot be a call; without one, the trace is wrong.
   [[noreturn]] void refuse(const ChakraNode& node, const std::string& reason) const {
+    if (node.duration_s > 0 && communicates(node)) throw UnusableNode{reason};
     throw UserError(
         SourceLocation{.file = trace_.file},
         fmt::format("node {} ({}): {}", node.id, quoted(trace_.texts[at(node.name)]), reason));
@@ -100,23 +118,40 @@ class RankBuilder {
                        2 * kMostTraceDependencies));
   }
 
+  static bool communicates(const ChakraNode& node) {
+    return node.type == ChakraType::CommColl || node.type == ChakraType::CommSend ||
+           node.type == ChakraType::CommRecv;
+  }
+
+  // Converters keep the host's side of a call, which has no arguments, as a node of its own.
+  static bool is_host_time(const ChakraNode& node) {
+    return node.is_cpu_op && communicates(node) && !node.comm_type && !node.comm_src &&
+           !node.comm_dst;
+  }
+
   JobOp op(const ChakraNode& node) {
     JobOp op{.name = build_.names.index(trace_.texts[at(node.name)]),
              .origin = static_cast<std::int64_t>(
                  std::min<std::uint64_t>(node.id, std::numeric_limits<std::int64_t>::max()))};
-    switch (node.type) {
-      case ChakraType::CommColl:
-        make_collective(node, op);
-        break;
-      case ChakraType::CommSend:
-      case ChakraType::CommRecv:
-        make_message(node, op);
-        break;
-      default:
-        make_compute(node, op);
-        break;
+    if (!communicates(node) || is_host_time(node)) {
+      make_compute(node, op);
+      return op;
     }
-    return op;
+    op.seconds = node.duration_s;
+    build_.left_out.add_communication(op.seconds);
+    JobOp call = op;
+    try {
+      if (node.type == ChakraType::CommColl) {
+        make_collective(node, call);
+      } else {
+        make_message(node, call);
+      }
+      return call;
+    } catch (const UnusableNode& unusable) {
+      op.stream = stream(node, build_.one_communication ? "communication" : "calls as measured");
+      build_.left_out.leave_out(op, trace_.file, trace_.texts[at(node.name)], unusable.reason);
+      return op;
+    }
   }
 
   std::int32_t stream(const ChakraNode& node, std::string_view otherwise) {
@@ -127,7 +162,7 @@ class RankBuilder {
   }
 
   void make_compute(const ChakraNode& node, JobOp& op) {
-    const bool memory = node.type != ChakraType::Comp;
+    const bool memory = node.type == ChakraType::MemLoad || node.type == ChakraType::MemStore;
     op.stream =
         stream(node, memory ? (build_.one_communication ? "communication" : "memory") : "compute");
     if (memory && node.tensor_size > 0) {
@@ -289,6 +324,11 @@ JobGraph build_job(std::size_t ranks, const std::function<ChakraTrace(std::size_
   }
   job.names = build.names.take();
   job.streams = build.streams.take();
+  if (!build.left_out.empty()) {
+    leave_out_unmatched_calls(job, build.left_out);
+    std::vector<std::string> notes = build.left_out.notes(job.origin_word);
+    job.notes.insert(job.notes.begin(), notes.begin(), notes.end());
+  }
   check_job(job);
   merge_equal_programs(job);
   return std::move(job);

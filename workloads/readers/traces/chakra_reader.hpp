@@ -24,6 +24,10 @@ struct ChakraOptions {
 
 /// Reads one trace per rank; the rank is the position in `files`.
 ///
+/// Dependencies: data dependencies, as in Chakra's own feeder; control dependencies name the caller
+/// of an operation, which may be missing or wait for it. A dependency on a node that is not in the
+/// trace counts as done, with a note.
+///
 /// Computation: a COMP_NODE on the GPU with num_ops is work (num_ops, tensor_size) for the roofline
 /// model; all other computation takes the node's duration. Memory nodes are traffic of tensor_size.
 /// Metadata nodes only pass dependencies on.
@@ -33,7 +37,9 @@ struct ChakraOptions {
 /// of PyTorch traces (the sizes of the input tensors). Call::bytes of AllGather and Gather is
 /// therefore comm_size * n, and comm_size otherwise. A BARRIER is an AllReduce of 4 B, as in
 /// PyTorch. A collective in a group of one rank takes the node's duration. Messages (comm_src,
-/// comm_dst: ranks of the job) are in group "world".
+/// comm_dst: ranks of the job) are in group "world". A node of communication on the host without
+/// comm_type and peer is the host's time. Another one that cannot be a call keeps its duration
+/// (JobOp::communicates) with a note; if it has none, it is an error.
 ///
 /// Groups: pg_name, as a metadata node of PyTorch or the file of groups defines it; without a name,
 /// or with the undefined name "0" as in ASTRA-sim, all ranks ("world"). involved_dim refers to

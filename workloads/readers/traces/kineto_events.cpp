@@ -287,10 +287,10 @@ class Handler {
         return set(event_.name);
       case Key::Ts:
         event_.ts = value.ns;
-        return note_malformed(value, value.ns, "time (ts)", "microseconds");
+        return note_malformed(event_.malformed, value, value.ns, "time (ts)", "microseconds");
       case Key::Dur:
         event_.dur = value.ns;
-        return note_malformed(value, value.ns, "duration (dur)", "microseconds");
+        return note_malformed(event_.malformed, value, value.ns, "duration (dur)", "microseconds");
       case Key::Tid:
         event_.tid = value.integer;
         return;
@@ -299,12 +299,12 @@ class Handler {
     }
   }
 
-  // Keeps a text for the message that refuses the event, if it turns out to be one that is needed.
-  void note_malformed(const Scalar& value, const std::optional<std::int64_t>& read,
-                      std::string_view what, std::string_view expected) {
-    if (read || value.text == nullptr || !event_.malformed.empty()) return;
-    event_.malformed =
-        fmt::format("its {} is {}; expected {}", what, quoted(*value.text), expected);
+  // Keeps a text for the note about the event, if it turns out to be one that is needed.
+  static void note_malformed(std::string& malformed, const Scalar& value,
+                             const std::optional<std::int64_t>& read, std::string_view what,
+                             std::string_view expected) {
+    if (read || value.text == nullptr || !malformed.empty()) return;
+    malformed = fmt::format("its {} is {}; expected {}", what, quoted(*value.text), expected);
   }
 
   void argument(const Scalar& value) {
@@ -324,7 +324,7 @@ class Handler {
       if (key != inner_key_) continue;
       *member = value.integer;
       if (key == Key::InElements || key == Key::OutElements) {
-        note_malformed(value, value.integer,
+        note_malformed(call.malformed, value, value.integer,
                        key == Key::InElements ? "\"In msg nelems\"" : "\"Out msg nelems\"",
                        "a number of elements");
       }
@@ -349,7 +349,7 @@ class Handler {
     constexpr std::string_view kStep = "ProfilerStep#";
     if (std::find(std::begin(kOps), std::end(kOps), cat) != std::end(kOps)) {
       add_op();
-    } else if (cat == "cuda_runtime" || cat == "cuda_driver" || cat == "Runtime") {
+    } else if (cat.ends_with("_runtime") || cat.ends_with("_driver") || cat == "Runtime") {
       if (event_.ts && event_.correlation) {
         trace_.launches.push_back({.correlation = *event_.correlation, .time_ns = *event_.ts});
       }
@@ -374,11 +374,19 @@ class Handler {
     if (trace_.ops.size() >= kMostTraceOps) {
       refuse(fmt::format("the trace has more than {} operations on the GPU", kMostTraceOps));
     }
-    if (!event_.malformed.empty()) refuse(event_.malformed);
-    if (!event_.ts || !event_.dur) refuse("it has no time (ts) or duration (dur)");
-    if (*event_.dur < 0) refuse("its duration (dur) is negative");
     if (!event_.stream) event_.stream = event_.tid;
-    if (!event_.stream) refuse("it has no stream");
+    std::string reason = event_.malformed;
+    if (reason.empty() && (!event_.ts || !event_.dur)) {
+      reason = "it has no time (ts) or duration (dur)";
+    }
+    if (reason.empty() && *event_.dur < 0) reason = "its duration (dur) is negative";
+    if (reason.empty() && !event_.stream) reason = "it has no stream";
+    if (!reason.empty()) {
+      if (trace_.unplaced_count++ == 0) {
+        trace_.unplaced = {event_number_, event_.name, std::move(reason)};
+      }
+      return;
+    }
     KinetoOp op{.start_ns = *event_.ts,
                 .end_ns = *event_.ts + *event_.dur,
                 .stream = *event_.stream,
@@ -386,7 +394,9 @@ class Handler {
                 .correlation = event_.correlation.value_or(0),
                 .event = event_number_,
                 .name = texts_.index(event_.name)};
-    if (!event_.call.collective.empty()) {
+    const KinetoCall& call = event_.call;
+    if (!call.collective.empty() || call.in_elements || call.out_elements || call.group_size ||
+        !call.dtype.empty() || !call.group.empty() || !call.ranks.empty()) {
       op.call = static_cast<std::int32_t>(trace_.calls.size());
       trace_.calls.push_back(std::move(event_.call));
     }

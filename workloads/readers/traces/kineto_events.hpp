@@ -9,9 +9,9 @@
 
 namespace cclgym {
 
-/// Arguments that the profiler adds to a kernel of NCCL.
+/// Arguments that the profiler adds to a kernel of communication.
 struct KinetoCall {
-  std::string collective{};  ///< "allreduce", "_allgather_base", "send", …
+  std::string collective{};  ///< "allreduce", "_allgather_base", "send", …; empty: it is not said
   std::string dtype{};       ///< "Float", "BFloat16", …
   std::string group{};       ///< "Process Group Name"
   std::string description{};
@@ -21,6 +21,8 @@ struct KinetoCall {
   std::optional<std::int64_t> group_size{};
   std::optional<std::int64_t> source{};       ///< rank of the job
   std::optional<std::int64_t> destination{};  ///< rank of the job
+  /// First argument that should be a number: "its "In msg nelems" is 'abc'; expected …".
+  std::string malformed{};
 };
 
 /// A kernel, copy or memset on the GPU. Times are whole nanoseconds: a double would round today's
@@ -34,7 +36,7 @@ struct KinetoOp {
       0;  ///< number of the call that launched it; increases with the calls; 0: none
   std::int64_t event = 0;  ///< its number in the trace, from 1
   std::int32_t name = 0;   ///< index into KinetoTrace::texts
-  std::int32_t call = -1;  ///< index into KinetoTrace::calls; -1: no arguments of NCCL
+  std::int32_t call = -1;  ///< index into KinetoTrace::calls; -1: no arguments of communication
 };
 
 /// cudaStreamWaitEvent, as the profiler reports it with option enable_cuda_sync_events.
@@ -61,6 +63,13 @@ struct KinetoGroup {
   std::vector<std::int32_t> ranks{};
 };
 
+/// An operation without a place in the step: it has no time, duration or stream.
+struct KinetoUnplaced {
+  std::int64_t event = 0;
+  std::string name{};
+  std::string reason{};
+};
+
 struct KinetoTrace {
   std::string file;
   std::optional<std::int64_t> rank{};
@@ -72,11 +81,13 @@ struct KinetoTrace {
   std::vector<KinetoStep> steps{};
   std::vector<KinetoLaunch> launches{};
   std::vector<std::string> texts{};
+  std::size_t unplaced_count = 0;
+  KinetoUnplaced unplaced{};  ///< the first one
 };
 
 /// Reads the JSON of a trace, event by event. Other events, and fields that a job does not need,
-/// are skipped. Throws UserError located in `file`, with line and column where the text is no JSON,
-/// or with the number of the event that is wrong.
+/// are skipped, and so are operations without a place. Throws UserError located in `file`, with
+/// line and column where the text is no JSON.
 [[nodiscard]] KinetoTrace parse_kineto(std::string_view text, const std::string& file);
 
 }  // namespace cclgym

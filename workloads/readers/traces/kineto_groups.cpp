@@ -1,6 +1,10 @@
 #include "workloads/readers/traces/kineto_groups.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <string>
+
+#include "workloads/readers/traces/trace_reader.hpp"
 
 namespace cclgym {
 
@@ -28,6 +32,26 @@ std::optional<std::vector<std::int32_t>> mesh_group(const std::vector<std::int32
   };
   if (mesh_ranks(first_of(known[0]), distance, known.size()) != known) return std::nullopt;
   return mesh_ranks(first_of(rank), distance, known.size());
+}
+
+std::optional<std::vector<std::int32_t>> completed_ranks(std::string_view cut, std::int64_t size) {
+  const std::size_t dots = cut.find(", ...");
+  if (dots == std::string_view::npos || size < 2 || size > kMostTraceRanks) return std::nullopt;
+  const std::string_view rest = cut.substr(dots + std::string_view(", ...").size());
+  const auto front = parse_rank_list(std::string(cut.substr(0, dots)) + "]");
+  const auto back =
+      parse_rank_list("[" + std::string(rest.starts_with(", ") ? rest.substr(2) : rest));
+  const auto count = static_cast<std::size_t>(size);
+  if (!front || !back || front->size() < 2 || front->size() + back->size() > count) {
+    return std::nullopt;
+  }
+  const std::int64_t distance = std::int64_t{(*front)[1]} - (*front)[0];
+  if (distance < 1 || (*front)[0] + distance * (size - 1) >= kMostTraceRanks) return std::nullopt;
+  std::vector<std::int32_t> ranks = mesh_ranks((*front)[0], distance, count);
+  const bool fits = std::equal(front->begin(), front->end(), ranks.begin()) &&
+                    std::equal(back->rbegin(), back->rend(), ranks.rbegin());
+  if (!fits) return std::nullopt;
+  return ranks;
 }
 
 }  // namespace cclgym

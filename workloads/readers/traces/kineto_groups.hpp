@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace cclgym {
@@ -13,5 +14,11 @@ namespace cclgym {
 /// ranks have no equal distance, are not such a group of that mesh, or do not divide the job.
 [[nodiscard]] std::optional<std::vector<std::int32_t>> mesh_group(
     const std::vector<std::int32_t>& known, std::int32_t rank, std::int32_t world);
+
+/// The `size` ranks of a list that PyTorch cut ("[0, 2, 4, ..., 62]", "[0, 1, ...]"), if its first
+/// ranks have equal distances and the last one, if it is there, is where they lead to; else
+/// nullopt.
+[[nodiscard]] std::optional<std::vector<std::int32_t>> completed_ranks(std::string_view cut,
+                                                                       std::int64_t size);
 
 }  // namespace cclgym

@@ -85,7 +85,7 @@ class StepBuilder {
       const KinetoOp& op = trace_.ops[at(index)];
       StreamSoFar& stream = streams_[op.stream];
       stream.busy_ns += static_cast<double>(op.end_ns - op.start_ns);
-      if (is_nccl_kernel(trace_, op)) stream.communicates = true;
+      if (is_communication(trace_, op)) stream.communicates = true;
     }
     if (streams_.size() > kMostStreams) {
       throw UserError(SourceLocation{.file = trace_.file},
@@ -244,8 +244,15 @@ const KinetoStep* find_step(const KinetoTrace& trace, std::int64_t number) {
 
 }  // namespace
 
-bool is_nccl_kernel(const KinetoTrace& trace, const KinetoOp& op) {
-  return std::string_view(trace.texts[at(op.name)]).starts_with("nccl");
+bool is_communication(const KinetoTrace& trace, const KinetoOp& op) {
+  // Parts of names: "ncclDevKernel_AllReduce…", "void rcclGenericKernel<…", "mscclKernel_…" of
+  // RCCL.
+  constexpr std::string_view kLibraries[] = {"nccl", "rccl", "msccl"};
+  const std::string& name = trace.texts[at(op.name)];
+  return op.call >= 0 ||
+         std::any_of(std::begin(kLibraries), std::end(kLibraries), [&](std::string_view library) {
+           return name.find(library) != std::string::npos;
+         });
 }
 
 std::optional<std::int64_t> last_kineto_step(const KinetoTrace& trace) {
@@ -276,8 +283,10 @@ std::vector<KinetoStepOp> kineto_step_ops(const KinetoTrace& trace,
   }
   if (selected.empty()) {
     throw UserError(SourceLocation{.file = trace.file},
-                    step ? fmt::format("step {} has no operations on the GPU", *step)
-                         : "it has no operations on the GPU");
+                    step
+                        ? fmt::format("step {} has no operations on the GPU", *step)
+                        : "it has no operations on the GPU; record them with "
+                          "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], also on ROCm");
   }
   const std::int64_t device = trace.ops[at(selected.front())].device;
   for (const std::int32_t index : selected) {

@@ -20,8 +20,9 @@ struct KinetoStepOp {
 /// Number of the last step in which the host launched operations; nullopt without such steps.
 [[nodiscard]] std::optional<std::int64_t> last_kineto_step(const KinetoTrace& trace);
 
-/// True if the kernel is one of NCCL's.
-[[nodiscard]] bool is_nccl_kernel(const KinetoTrace& trace, const KinetoOp& op);
+/// True if the operation is communication: it has arguments of a call, or the name of a kernel of
+/// NCCL or RCCL.
+[[nodiscard]] bool is_communication(const KinetoTrace& trace, const KinetoOp& op);
 
 /// Operations of a step (all if there is no number), in the order of their starts, with the
 /// dependencies of read_kineto(). An operation belongs to the step in which its launch

@@ -22,15 +22,23 @@ struct KinetoOptions {
 };
 
 /// Reads one trace per rank, as JSON or gzip. The rank is distributedInfo.rank, or the position in
-/// `files`; the number of ranks is distributedInfo.world_size, or the number of files.
+/// `files`; the number of ranks is distributedInfo.world_size, else as many as the process groups
+/// of the first trace need, at least the number of files. A single trace without either is a job of
+/// one GPU.
 ///
 /// Kernels, copies and memsets are computation on stream "stream N" for their measured duration.
-/// NCCL's kernels are collectives and messages; they need the arguments that the profiler of
-/// PyTorch 2.4 and later adds ("Collective name", "In msg nelems", …). Their measured times are not
-/// used. Call::bytes is the larger of the two numbers of elements times the size of the type; calls
-/// of an AllToAll with sizes that differ between ranks get the largest. The trace has no roots, so
-/// a rooted collective has its group's first rank as root. A call in a group of one rank is
-/// computation.
+/// Operations with arguments of communication ("Collective name", "In msg nelems", …: the profiler
+/// of PyTorch 2.4 and later adds them), whatever their names, are collectives and messages. Their
+/// measured times are kept for comparison (JobOp::seconds). Call::bytes is the larger of the two
+/// numbers of elements times the size of the type, at least 1; calls of an AllToAll with sizes that
+/// differ between ranks get the largest. The trace has no roots, so a rooted collective has its
+/// group's first rank as root. A call in a group of one rank is computation.
+///
+/// Communication that cannot be such a call keeps its measured duration (JobOp::communicates), and
+/// JobGraph::notes say why, how many and which share of the time: kernels with NCCL's or RCCL's
+/// name that lack the arguments or have wrong ones, and calls without counterparts on other ranks
+/// (leave_out_unmatched_calls). Operations without time, duration or stream are left out with a
+/// note.
 ///
 /// Dependencies: operations on one stream run in order. If the profiler recorded calls of
 /// cudaStreamWaitEvent (enable_cuda_sync_events), the next operation on the waiting stream waits
@@ -47,8 +55,8 @@ struct KinetoOptions {
 /// step. With the measured times of communication, the step then takes its measured time.
 ///
 /// Ranks without a trace are an error that names them, unless options.replicate is true. Then a
-/// group of ranks b, b + s, b + 2 s, … is repeated over the job as in a mesh (mesh_group); a step
-/// with messages cannot be replicated.
+/// group of ranks b, b + s, b + 2 s, … is repeated over the job as in a mesh (mesh_group);
+/// messages, and calls of other groups, keep their measured durations.
 ///
 /// Throws UserError located in the file. Ends with check_job() and merge_equal_programs(). Origins
 /// are numbers of events in the trace, from 1.
