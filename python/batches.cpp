@@ -17,6 +17,7 @@
 #include "experiments/sweep/experiment_options.hpp"
 #include "experiments/sweep/load_experiment.hpp"
 #include "python/bindings.hpp"
+#include "sim/tuners/tuner.hpp"
 
 namespace py = pybind11;
 
@@ -72,9 +73,14 @@ std::string report(const std::string& folder, const std::string& out) {
 CellFilter filter_of(const std::optional<std::string>& fabric,
                      const std::vector<std::string>& systems,
                      const std::vector<std::string>& collectives, std::optional<int> max_ranks,
-                     const std::optional<std::string>& nccl) {
+                     const std::optional<std::string>& nccl,
+                     const std::optional<std::string>& tuner) {
   CellFilter filter{.fabric = fabric, .systems = systems, .max_ranks = max_ranks};
   filter.nccl_version = nccl;
+  if (tuner && is_tuner(*tuner)) filter.tuner = *tuner;
+  if (tuner && !is_tuner(*tuner)) {
+    filter.named = read_short_config(*tuner, AlgorithmLibrary::shipped(), {"tuner", 0, 0});
+  }
   for (const std::string& name : collectives) {
     const auto kind = measured_collective(name);
     if (!kind) throw UserError(unknown_name_message("collective", name, collective_names()));
@@ -87,9 +93,10 @@ py::dict compare_measured(const std::string& path, const std::optional<std::stri
                           const std::optional<std::string>& cost_model,
                           const std::vector<std::string>& systems,
                           const std::vector<std::string>& collectives, std::optional<int> max_ranks,
-                          const std::optional<std::string>& nccl, const Progress& progress) {
+                          const std::optional<std::string>& nccl,
+                          const std::optional<std::string>& tuner, const Progress& progress) {
   std::optional<py::gil_scoped_release> release(std::in_place);
-  const CellFilter filter = filter_of(fabric, systems, collectives, max_ranks, nccl);
+  const CellFilter filter = filter_of(fabric, systems, collectives, max_ranks, nccl, tuner);
   MeasuredFileContext context{.nccl_version = nccl};
   if (systems.size() == 1) context.system = systems.front();
   if (filter.collectives.size() == 1) context.collective = filter.collectives.front();

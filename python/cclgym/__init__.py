@@ -12,12 +12,15 @@ it is one number per knob (MultiDiscrete). If Gymnasium is installed, environmen
 `gymnasium.make("cclgym/CollectiveTuning-v0")` makes them, too.
 """
 
+from cclgym import numpy_release as _numpy_release  # first: it refuses releases of NumPy
+
 from cclgym import spaces
 from cclgym._core import (InvalidAction, InvalidMask, ResetNeeded, SimulationStalled, UserError,
                           __version__)
 from cclgym._core import environments, fabrics, wrappers
 from cclgym.arguments import ClosedEnvironmentError
 from cclgym.batch import Comparison, Sweep, Table, compare, report, sweep
+from cclgym.commands import Fit, Synthesis, Training, Workload, fit, synthesize, train, workload
 from cclgym.environment import Environment, make, sample_legal_action
 from cclgym.policy import Policy
 from cclgym.program import Compiled, Program, read_program
@@ -30,6 +33,7 @@ __all__ = [
     "Compiled",
     "Environment",
     "Fabric",
+    "Fit",
     "InvalidAction",
     "InvalidMask",
     "Policy",
@@ -38,13 +42,17 @@ __all__ = [
     "Simulation",
     "SimulationStalled",
     "Sweep",
+    "Synthesis",
     "Table",
+    "Training",
     "UserError",
     "VectorEnvironment",
+    "Workload",
     "__version__",
     "compare",
     "environments",
     "fabrics",
+    "fit",
     "make",
     "make_vec",
     "read_program",
@@ -53,6 +61,9 @@ __all__ = [
     "simulate",
     "spaces",
     "sweep",
+    "synthesize",
+    "train",
+    "workload",
     "wrappers",
 ]
 

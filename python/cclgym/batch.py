@@ -16,6 +16,7 @@ import numpy as np
 
 from cclgym import _core
 from cclgym.arguments import call, to_json
+from cclgym.tables import html_table
 
 Progress = Callable[[int, int], None]
 """Called with the number of cells that are done, and of all cells."""
@@ -47,6 +48,13 @@ class Table(Mapping[str, np.ndarray]):
         import pandas
 
         return pandas.DataFrame(dict(self._columns))
+
+    def __repr__(self) -> str:
+        return f"<cclgym.{type(self).__name__}: {self.rows} rows of {', '.join(self)}>"
+
+    def _repr_html_(self) -> str:
+        columns = [column.tolist() for column in self.values()]
+        return html_table(list(self), zip(*columns), self.rows)
 
 
 def _array(column: tuple[str, ...]) -> np.ndarray:
@@ -137,14 +145,16 @@ class Comparison(Table):
 def compare(measured: str | os.PathLike[str], *, fabric: str | os.PathLike[str] | None = None,
             cost_model: str | os.PathLike[str] | None = None, systems: list[str] | None = None,
             collectives: list[str] | None = None, max_ranks: int | None = None,
-            nccl: str | None = None, progress: Progress | None = None) -> Comparison:
+            nccl: str | None = None, tuner: str | None = None,
+            progress: Progress | None = None) -> Comparison:
     """Simulates every row of a CSV file of measured times, or of output of nccl-tests
-    (docs/fit.md). The arguments are the options of `cclgym compare`. Raises UserError at the place of
-    a mistake in the file; Ctrl-C stops between cells."""
+    (docs/fit.md). The arguments are the options of `cclgym compare`. tuner: what chose in rows that do
+    not state it: a tuner, or ALGORITHM[/PROTOCOL[/CHANNELS]]. Raises UserError at the place of a
+    mistake in the file; Ctrl-C stops between cells."""
     done = _core.compare(
         os.fspath(measured), None if fabric is None else os.fspath(fabric),
         None if cost_model is None else os.fspath(cost_model), systems or [], collectives or [],
-        max_ranks, nccl, progress)
+        max_ranks, nccl, tuner, progress)
     for caveat in done["warnings"]:
         warnings.warn(caveat, UserWarning, stacklevel=2)
     return Comparison(done)

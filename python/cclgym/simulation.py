@@ -12,6 +12,7 @@ import numpy as np
 
 from cclgym import _core
 from cclgym.arguments import call, size_text, to_json
+from cclgym.tables import html_table, number_text
 
 FabricLike = "Fabric | str | os.PathLike[str] | Mapping[str, Any]"
 
@@ -87,7 +88,7 @@ class Fabric:
         return f"<cclgym.Fabric {self.label}: {self.ranks} GPUs>"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Simulation:
     """A simulated call. Times in s, rates in B/s, sizes in bytes."""
 
@@ -117,6 +118,16 @@ class Simulation:
     """Time at which each rank is done."""
     links: list[dict[str, Any]]
     """Use of links, busiest first: link, bytes, rate_Bps, capacity_Bps, busy_s."""
+
+    def __repr__(self) -> str:
+        return (f"<cclgym.Simulation {self.collective} of {self.size_bytes} bytes, {self.ranks} ranks of "
+                f"{self.fabric}, {self.program}/{self.protocol}/{self.channels}: {number_text(self.time_s)} s, "
+                f"busbw {number_text(self.busbw_Bps)} B/s>")
+
+    def _repr_html_(self) -> str:
+        rows = [(field.name, getattr(self, field.name)) for field in dataclasses.fields(self)
+                if field.name not in ("rank_time_s", "links")]
+        return html_table(("name", "value"), rows, len(rows))
 
 
 def as_fabric(fabric: Any) -> Fabric:

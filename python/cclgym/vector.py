@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, NoReturn
 
 import numpy as np
@@ -92,6 +95,7 @@ class VectorEnvironment(_Base):
         split = [name.split(".") for name in self._core.info_names]
         self._info_paths = [(outer, last) for *outer, last in split]
         self._last = None
+        self._sent: tuple[Future[Any], int] | None = None  # a step of send(), and its process
         self._shown: list[deque[tuple[float, float]]] = [
             deque(maxlen=drawing.CALLS) for _ in range(self.num_envs if render_mode else 0)]
         self._turns = Turns()
@@ -108,6 +112,7 @@ class VectorEnvironment(_Base):
         """Resets all environments, or those in options["reset_mask"]. The seed of environment i is
         seed + i, or seed[i]."""
         require_open(self.closed, self.name, "reset")
+        self._require_received("reset")
         if seed is None or isinstance(seed, (int, np.integer)):
             seeds = [None if seed is None else checked_seed(seed + i)
                      for i in range(self.num_envs)]
@@ -137,7 +142,45 @@ class VectorEnvironment(_Base):
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         require_open(self.closed, self.name, "step")
-        flat = spaces.flatten_actions(self.action_space, actions, self.num_envs, self.name)
+        self._require_received("step")
+        return self._step(spaces.flatten_actions(self.action_space, actions, self.num_envs, self.name))
+
+    def send(self, actions: Any) -> None:
+        """Starts a step of all environments and returns at once; recv() returns its results. Until then,
+        reset, step and send raise RuntimeError, and views of buffers (copy=False) may change."""
+        require_open(self.closed, self.name, "send")
+        self._require_received("send")
+        flat = spaces.flatten_actions(self.action_space, actions, self.num_envs, self.name).copy()
+        future: Future[Any] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(self._step(flat))
+            except BaseException as problem:  # raised again by recv()
+                future.set_exception(problem)
+
+        self._sent = future, os.getpid()
+        threading.Thread(target=run, daemon=True).start()
+
+    def recv(self) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Waits for the step of send(), and returns or raises what step() would."""
+        if self._sent is None:
+            raise RuntimeError(f"{self.name}: recv() without a send() before it")
+        future, process = self._sent
+        if process != os.getpid():
+            self._sent = None
+            raise RuntimeError(f"{self.name}: recv() in a process forked after send(), which has no such step")
+        try:
+            return future.result()
+        finally:
+            if future.done():  # Ctrl-C may end the wait before
+                self._sent = None
+
+    def _require_received(self, method: str) -> None:
+        if self._sent is not None:
+            raise RuntimeError(f"{self.name}: {method}() after send(): call recv() first")
+
+    def _step(self, flat: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         with self._turns:
             any_finished = self._core.step(flat)
             if self.render_mode is not None:
@@ -205,6 +248,7 @@ class VectorEnvironment(_Base):
             for row, reward in zip(self._last, self._views["rewards"].tolist()))
 
     def __getstate__(self):
+        self._require_received("pickle")
         state = self.__dict__.copy()
         del state["_core"], state["_views"]
         with self._turns:
@@ -218,6 +262,7 @@ class VectorEnvironment(_Base):
         self._core.restore(snapshot)
 
     def __deepcopy__(self, memo):
+        self._require_received("deepcopy")
         other = twin_of(self, memo)
         with self._turns:
             other._core, other._views = self._core.twin()

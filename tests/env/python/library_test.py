@@ -5,9 +5,11 @@ import csv
 import faulthandler
 import fractions
 import json
+import inspect
 import os
 import pathlib
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ import numpy as np
 
 import cclgym
 import not_run
+from cclgym import tables
 
 CCLGYM = os.environ["CCLGYM_PROGRAM"]
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -269,6 +272,158 @@ class CompareTest(Temporary):
         path.write_text("ranks,collective,size_bytes,time_us_median\n8,allreduce,1024,1 us\n")
         with self.assertRaisesRegex(cclgym.UserError, r"m.csv:2:18: "):
             cclgym.compare(path, fabric="dgx1")
+
+    def test_tuner(self):
+        """The choice of rows that do not state it: by name, or by a tuner."""
+        path = self.folder / "m.csv"
+        path.write_text("ranks,collective,size_bytes,time_us_median\n8,allreduce,1024,10\n8,allreduce,1048576,50\n")
+        for tuner in ("tree/LL/2", "nccl-default:2.18"):
+            command("compare", "--measured", path, "--fabric", "dgx1", "--tuner", tuner, "--out", self.folder / "c",
+                    "--quiet")
+            result = cclgym.compare(path, fabric="dgx1", tuner=tuner)
+            with open(self.folder / "c" / "compare.csv", encoding="utf-8") as file:
+                self.assertEqual(result["simulated_us"].tolist(),
+                                 [float(row["simulated_us"]) for row in csv.DictReader(file)])
+        with self.assertRaisesRegex(cclgym.UserError, "did you mean 'tree'"):
+            cclgym.compare(path, fabric="dgx1", tuner="tre/LL/2")
+
+
+MEASURED = """system,ranks,collective,size_bytes,time_us_median,algorithm,protocol,channels
+,4,allreduce,1024,20,ring,LL,2
+,4,allreduce,65536,30,ring,LL,2
+,4,allreduce,1048576,60,ring,Simple,2
+,8,allreduce,1024,30,ring,LL,2
+,8,allreduce,1048576,70,ring,Simple,2
+"""
+TRAINING = {
+    "name": "small",
+    "train": [{"options": {"fabric": {"name": "ring", "gpus": 4}, "actions": "stock-nccl", "episode": 8,
+                           "workload": {"name": "sweep", "collectives": ["allreduce"], "sizes": "1KiB..1MiB x4"}}}],
+    "agent": {"encoder": [8], "lstm": 4, "head": 8, "value": 8}, "warm_start": {"iterations": 1},
+    "ppo": {"iterations": 1, "environments": 2, "steps": 8, "sequence": 8}, "seeds": [1, 2]}
+
+
+class CommandsTest(Temporary):
+    def check_shown(self, result, start, cell):
+        """One line, and a table that has the text of a cell."""
+        self.assertTrue(repr(result).startswith(f"<cclgym.{start}"), repr(result))
+        self.assertNotIn("\n", repr(result))
+        page = result._repr_html_()
+        self.assertRegex(page, r"^<table>.*</table>")
+        self.assertIn(f"<td>{cell}</td>", page)
+
+    def test_options_are_those_of_the_commands(self):
+        """An option that a command gets must be an argument here, too."""
+        fabric = set(re.findall(r"^  (?:-\w, )?--([a-z-]+)", command("describe", "fabric", "--help"), re.MULTILINE))
+        for name in ("synthesize", "workload", "train", "fit"):
+            options = re.findall(r"^  (?:-\w, )?--([a-z-]+)", command(name, "--help"), re.MULTILINE)
+            self.assertGreater(len(options), 8)
+            arguments = {one.rstrip("_").replace("_", "-")
+                         for one in inspect.signature(getattr(cclgym, name)).parameters}
+            expected = set(options) - {"help", "json", "quiet", "dry-run", "peer-timeout"}
+            if "fabric" in arguments and name != "fit":
+                expected -= fabric
+            self.assertEqual(arguments - {"file", "files", "progress"} - ({"fabric", "collective"} & arguments),
+                             expected - ({"fabric", "collective"} & arguments), name)
+
+    def test_synthesize(self):
+        ring = cclgym.Fabric("ring", gpus=4)
+        said = []
+        made = cclgym.synthesize(ring, "allgather", self.folder / "a", sizes=["1KiB", "1MiB"], progress=said.append)
+        other = json.loads(command("synthesize", "--fabric", "ring", "--gpus", 4, "--collective", "allgather",
+                                   "--out", self.folder / "b", "--sizes", "1KiB,1MiB", "--json", "--quiet"))
+        self.assertEqual([one["name"] for one in made.programs], [one["name"] for one in other["programs"]])
+        self.assertEqual(made["min_steps"], other["min_steps"])
+        self.check_shown(made, "Synthesis ", made.programs[0]["name"])
+        self.assertEqual(sorted(made), sorted(other))
+        self.assertTrue(said)
+        done = cclgym.simulate(ring, "allgather", f"dispatch:{made.table}", "1MiB")
+        self.assertGreater(done.time_s, 0)
+        kept = cclgym.synthesize(ring, "allgather", no_sweep=True)
+        folder = kept.folder
+        self.assertTrue(pathlib.Path(kept.report).is_file())
+        del kept
+        self.assertFalse(pathlib.Path(folder).exists())
+        with self.assertRaisesRegex(cclgym.UserError, "^collective: .*did you mean 'allgather'"):
+            cclgym.synthesize(ring, "algather")
+        with self.assertRaisesRegex(cclgym.UserError, "^max_conflicts: "):
+            cclgym.synthesize(ring, "allgather", max_conflicts=-1)
+        with self.assertRaisesRegex(AttributeError, "no 'program'; it has .*programs"):
+            made.program
+
+    def test_workload(self):
+        path = ROOT / "experiments" / "workloads" / "two-layers.yaml"
+        done = cclgym.workload(path, {"name": "ring", "gpus": 4}, compare=["ring/LL/2", "ring/Simple/4"],
+                               report=self.folder / "r.html")
+        other = json.loads(command("workload", path, "--fabric", "ring", "--gpus", 4, "--compare", "ring/LL/2,ring/Simple/4",
+                                   "--json"))
+        self.assertEqual(dict(done), other)
+        self.check_shown(done, "Workload two-layers on ", done.calls[0]["configuration"])
+        self.assertIn("</html>", (self.folder / "r.html").read_text())
+        with self.assertRaisesRegex(cclgym.UserError, "^detail: .*did you mean 'calls'"):
+            cclgym.workload([path], "ring", detail="cals")
+        with self.assertRaisesRegex(cclgym.UserError, "no-such.yaml"):
+            cclgym.workload(self.folder / "no-such.yaml", "ring")
+
+    def test_fit(self):
+        path = self.folder / "-m.csv"
+        path.write_text(MEASURED)
+        said = []
+        arguments = {"fabric": "dgx1", "start": "v100", "evaluations": 10}
+        done = cclgym.fit(path, parameters=["kernel_launch"], hold_out="ranks=4", out=self.folder / "s.yaml",
+                          progress=said.append, **arguments)
+        other = json.loads(command("fit", f"--measured={path}", "--fabric", "dgx1", "--start", "v100", "--evaluations",
+                                   10, "--parameters", "kernel_launch", "--hold-out", "ranks=4", "--json"))
+        self.assertEqual(dict(done), other)
+        self.check_shown(done, "Fit 1 parameters, mean error ", "kernel_launch")
+        self.assertTrue(said)
+        self.assertGreater(cclgym.simulate("dgx1", "allreduce", "ring", "1MiB", cost_model=self.folder / "s.yaml").time_s, 0)
+        with self.assertRaisesRegex(cclgym.UserError, "^hold_out: no row has"):
+            cclgym.fit(path, hold_out="ranks=16", **arguments)
+        path.write_text(MEASURED.replace(",70,", ",70 us,"))
+        with self.assertRaisesRegex(cclgym.UserError, "-m.csv:6:"):
+            cclgym.fit(path, **arguments)
+        path.write_text(MEASURED)
+
+        def stop(line):
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            cclgym.fit(path, progress=stop, **{**arguments, "evaluations": 100_000})
+
+    def test_train(self):
+        path = self.folder / "small.yaml"
+        path.write_text(json.dumps(TRAINING))
+        try:
+            done = cclgym.train(path, self.folder / "run")
+        except cclgym.UserError as error:
+            self.assertIn("cannot train", str(error))
+            self.skipTest("needs LibTorch, which this build is without (scripts/setup agents)")
+        agents = done.trainings[0]["agents"]
+        self.assertEqual([agent["seed"] for agent in agents], [1, 2])
+        self.check_shown(done, "Training small: 2 agents, 2 iterations, in ", agents[1]["checkpoint"])
+        again = cclgym.train(path, self.folder / "run", seed=2)
+        self.assertEqual([agent["trained_now"] for agent in again.trainings[0]["agents"]], [False])
+        path.write_text(json.dumps({**TRAINING, "sees": [1]}))
+        with self.assertRaisesRegex(cclgym.UserError, r"small.yaml:1:\d+: .*did you mean 'seeds'"):
+            cclgym.train(path, self.folder / "run")
+
+
+class ShownTest(Temporary):
+    def test_one_line_and_a_table(self):
+        done = cclgym.simulate(cclgym.Fabric("ring", gpus=4), "allreduce", "ring", "1MiB")
+        self.assertRegex(repr(done), r"^<cclgym.Simulation allreduce of 1048576 bytes, 4 ranks of ring, ring/Simple/1: "
+                                     r"\S+ s, busbw \S+ B/s>$")
+        self.assertIn(f"<tr><td>time_s</td><td>{done.time_s:.6g}</td></tr>", done._repr_html_())
+        many = cclgym.sweep({**SWEEP, "sizes": "1KiB..1MiB x2"})
+        self.assertRegex(repr(many), r"^<cclgym.Sweep: 88 rows of [a-z_, A-Z]*time_us[^\n]*>$")
+        page = many._repr_html_()
+        self.assertEqual(page.count("<tr>"), 21)
+        self.assertIn("88 rows, of which 20 are shown", page)
+        self.assertIn(f"<td>{many['time_us'][0]:.6g}</td>", page)
+        self.assertEqual(tables.html_table(["<a>"], [["<b>&"]], 1),
+                         "<table><thead><tr><th>&lt;a&gt;</th></tr></thead><tbody><tr><td>&lt;b&gt;&amp;</td></tr></tbody>"
+                         "</table>")
 
 
 if __name__ == "__main__":

@@ -52,6 +52,11 @@ def cleanrl():
     assert last > first + 0.3, "nothing was learned"
 
 
+def numpy():
+    first, last = numbers(output("docs/examples/training/numpy_policy.py", "600"))
+    assert last > first + 0.2, "nothing was learned"
+
+
 def tutorial():
     with tempfile.TemporaryDirectory() as folder:
         text = output("docs/tutorial.py", folder)

@@ -19,6 +19,12 @@ done = cclgym.simulate(cclgym.Fabric("ndv4", nodes=2), "allreduce", "ring", "1Mi
 time_s: float = done.time_s
 result = cclgym.sweep({"fabrics": ["dgx1"]})
 column: np.ndarray = result["time_us"]
+synthesis: cclgym.Synthesis = cclgym.synthesize("dgx1", "allgather", time_limit=5, group=[0, 1])
+step: cclgym.Workload = cclgym.workload(["job.yaml"], {"name": "ndv4", "nodes": 2}, tune=True)
+fitted: cclgym.Fit = cclgym.fit("m.csv", hold_out="ranks=4", progress=print)
+trained: cclgym.Training = cclgym.train("t.yaml", seed=1)
+envs.send(masks)
+rewards: np.ndarray = envs.recv()[1]
 program: cclgym.Compiled = cclgym.Program("p", "allgather", 2).compile(instances=2)
 """
 WRONG = ["""text: str = cclgym.simulate("ndv4", "allreduce", "ring", 1).time_s""",
@@ -26,6 +32,11 @@ WRONG = ["""text: str = cclgym.simulate("ndv4", "allreduce", "ring", 1).time_s""
          """cclgym.make_vec("Counter-v0", "four")""",
          """cclgym.Program("p", "allgather").compile()""",
          """cclgym.sweep(4)""",
+         """cclgym.synthesize("dgx1")""",
+         """cclgym.fit("m.csv", fold=3)""",
+         """cclgym.train("t.yaml", seed="one")""",
+         """cclgym.workload("job.yaml")""",
+         """envs.receive()""",
          """cclgym.simulated"""]
 
 

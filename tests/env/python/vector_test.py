@@ -144,5 +144,47 @@ class InfoTest(unittest.TestCase):
         self.assertEqual(envs.render(), shown)
 
 
+class SendTest(unittest.TestCase):
+    def pair(self, **more):
+        made = [cclgym.make_vec("CollectiveTuning-v0", 3, {"fabric": "dgx1", "episode": 4, "workload": SWEEP}, **more)
+                for _ in range(2)]
+        for envs in made:
+            envs.reset(seed=5)
+        return made
+
+    def test_as_step(self):
+        for more in ({}, {"workers": 2}, {"autoreset_mode": "SameStep"}):
+            one, two = self.pair(**more)
+            for envs in (one, two):
+                envs.single_action_space.seed(1)
+            for _ in range(9):
+                actions = one.sample_legal_action()
+                one.send(actions)
+                actions[:] = -1  # the caller's array is its own again
+                self.assertTrue(same(one.recv(), two.step(two.sample_legal_action())))
+
+    def test_order(self):
+        envs, other = self.pair()
+        with self.assertRaisesRegex(RuntimeError, r"recv\(\) without a send"):
+            envs.recv()
+        actions = envs.sample_legal_action()
+        envs.send(actions)
+        for wrong in (lambda: envs.send(actions), lambda: envs.step(actions), envs.reset, lambda: copy.deepcopy(envs)):
+            with self.assertRaisesRegex(RuntimeError, r"call recv\(\) first"):
+                wrong()
+        envs.recv()
+        bad = np.full(3, 10**6)
+        with self.assertRaises(cclgym.InvalidAction):
+            other.step(bad)
+        envs.send(bad)
+        with self.assertRaises(cclgym.InvalidAction):
+            envs.recv()
+        envs.reset()
+        self.assertEqual(len(copy.deepcopy(envs).action_masks()), 3)
+        envs.close()
+        with self.assertRaises(cclgym.ClosedEnvironmentError):
+            envs.send(actions)
+
+
 if __name__ == "__main__":
     unittest.main()
