@@ -23,7 +23,6 @@ from cclgym.tables import html_table, number_text
 PROGRAM = pathlib.Path(__file__).parent / "bin" / "cclgym"
 """The program, which comes with the package."""
 
-PathLike = "str | os.PathLike[str]"
 Lines = Callable[[str], Any]
 """Called with each line that the command prints about its progress."""
 
@@ -49,9 +48,11 @@ class Outcome(Mapping[str, Any]):
         return len(self._values)
 
     def __getattr__(self, key: str) -> Any:
-        if not key.startswith("_") and key in self._values:
-            return self._values[key]
-        raise AttributeError(f"{type(self).__name__} has no {key!r}; it has {', '.join(self.__dict__.get('_values', ()))}")
+        values = self.__dict__.get("_values", {})
+        if key in values:
+            return values[key]
+        names = ", ".join(values)
+        raise AttributeError(f"{type(self).__name__} has no {key!r}; it has {names}")
 
     def _line(self) -> str:
         raise NotImplementedError
@@ -168,7 +169,8 @@ def _error(code: int, command: str, text: str) -> Exception:
     return RuntimeError(f"cclgym {command} ended with {code}: {text}")
 
 
-def _run(command: str, files: Sequence[Any], options: Mapping[str, Any], progress: Lines | None) -> tuple[Any, list[str]]:
+def _run(command: str, files: Sequence[Any], options: Mapping[str, Any],
+         progress: Lines | None) -> tuple[Any, list[str]]:
     """Runs the command and returns its JSON and its messages. Ctrl-C and exceptions of `progress` end it."""
     words = [program(), command, "--json", *_words(options), *(["--", *map(_text, files)] if files else [])]
     messages: list[str] = []
@@ -215,7 +217,7 @@ def synthesize(fabric: Fabric | str | os.PathLike[str] | Mapping[str, Any], coll
     result has bounds only. Raises UserError at the argument that is wrong.
     """
     temporary = tempfile.TemporaryDirectory(prefix="cclgym-") if out is None else None
-    folder = os.path.join(temporary.name, "synthesis") if temporary is not None else os.fspath(out)  # type: ignore[arg-type]
+    folder = os.fspath(out if temporary is None else os.path.join(temporary.name, "synthesis"))  # type: ignore
     try:
         values, messages = _run("synthesize", [], {
             **_fabric(fabric), "collective": collective, "out": folder, "root": root, "group": group,

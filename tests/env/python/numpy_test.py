@@ -1,5 +1,6 @@
 """Tests the package with the oldest and the newest release of NumPy that it supports, in virtual environments
-without the system's packages, and that it refuses others. Arguments: the folder of the package, and that of pyproject.toml."""
+without the system's packages, and that it refuses others. Arguments: the folders of the package and of pyproject.toml.
+"""
 
 import os
 import pathlib
@@ -29,7 +30,8 @@ def take(array, *, all_equal=False):
     digest.update(array.tobytes())
 
 
-options = {"fabric": "ndv4", "workload": {"name": "sweep", "collectives": ["allreduce", "allgather"], "sizes": "1KiB..1MiB x4"}}
+options = {"fabric": "ndv4",
+           "workload": {"name": "sweep", "collectives": ["allreduce", "allgather"], "sizes": "1KiB..1MiB x4"}}
 for copy in (True, False):
     env = cclgym.make("CollectiveTuning-v0", options, copy=copy)
     envs = cclgym.make_vec("CollectiveTuning-v0", 5, options, copy=copy)
@@ -74,7 +76,7 @@ def digest_of(python):
 
 def main():
     wanted = re.search(r'"numpy>=([0-9.]+),<([0-9]+)"', pathlib.Path(ROOT, "pyproject.toml").read_text())
-    own = run(sys.executable, "-c", "from cclgym.numpy_release import OLDEST, BELOW; print(*OLDEST, *BELOW)").stdout.split()
+    own = run(sys.executable, "-c", "from cclgym.numpy_release import *; print(*OLDEST, *BELOW)").stdout.split()
     assert own == [*wanted[1].split(".")[:2], wanted[2], "0"], (own, wanted[0])
     for version in ("1.22.4", "3.0.0", "3.1.0.dev0+git"):
         done = run(sys.executable, "-c", REFUSED.format(version))
@@ -82,8 +84,9 @@ def main():
     expected = digest_of(sys.executable)
     oldest = OLDEST.get(sys.version_info[:2])
     assert oldest != OLDEST[3, 11] or oldest == wanted[1]
+    releases = [f"numpy<{wanted[2]}"] + ([f"numpy=={oldest}"] if oldest else [])
     with tempfile.TemporaryDirectory() as folder:
-        for number, release in enumerate([f"numpy=={oldest}", f"numpy<{wanted[2]}"] if oldest else [f"numpy<{wanted[2]}"]):
+        for number, release in enumerate(releases):
             venv = f"{folder}/{number}"
             made = subprocess.run([sys.executable, "-m", "venv", venv], capture_output=True, check=False)
             added = made.returncode == 0 and subprocess.run(

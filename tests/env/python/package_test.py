@@ -16,7 +16,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Of the system, only these may be needed (PEP 600): glibc, and the runtime of C++.
-SYSTEM = re.compile(r"(ld-linux-x86-64|libc|libm|libdl|libpthread|librt|libresolv|libutil|libstdc\+\+|libgcc_s|linux-vdso)\.so")
+SYSTEM = re.compile(r"(ld-linux-x86-64|linux-vdso|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s)\.so")
 SCRIPT = """
 import importlib.metadata, importlib.resources, pathlib, sys
 import cclgym

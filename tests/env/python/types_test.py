@@ -36,7 +36,7 @@ WRONG = ["""text: str = cclgym.simulate("ndv4", "allreduce", "ring", 1).time_s""
          """cclgym.fit("m.csv", fold=3)""",
          """cclgym.train("t.yaml", seed="one")""",
          """cclgym.workload("job.yaml")""",
-         """envs.receive()""",
+         """steps: int = envs.recv()""",
          """cclgym.simulated"""]
 
 
