@@ -356,8 +356,8 @@ class CommandsTest(Temporary):
         path = ROOT / "experiments" / "workloads" / "two-layers.yaml"
         done = cclgym.workload(path, {"name": "ring", "gpus": 4}, compare=["ring/LL/2", "ring/Simple/4"],
                                report=self.folder / "r.html")
-        other = json.loads(command("workload", path, "--fabric", "ring", "--gpus", 4, "--compare", "ring/LL/2,ring/Simple/4",
-                                   "--json"))
+        other = json.loads(command("workload", path, "--fabric", "ring", "--gpus", 4, "--compare",
+                                   "ring/LL/2,ring/Simple/4", "--json"))
         self.assertEqual(dict(done), other)
         self.check_shown(done, "Workload two-layers on ", done.calls[0]["configuration"])
         self.assertIn("</html>", (self.folder / "r.html").read_text())
@@ -425,8 +425,8 @@ class ShownTest(Temporary):
         self.assertIn("88 rows, of which 20 are shown", page)
         self.assertIn(f"<td>{many['time_us'][0]:.6g}</td>", page)
         self.assertEqual(tables.html_table(["<a>"], [["<b>&"]], 1),
-                         "<table><thead><tr><th>&lt;a&gt;</th></tr></thead><tbody><tr><td>&lt;b&gt;&amp;</td></tr></tbody>"
-                         "</table>")
+                         "<table><thead><tr><th>&lt;a&gt;</th></tr></thead><tbody><tr><td>&lt;b&gt;&amp;</td></tr>"
+                         "</tbody></table>")
 
 
 if __name__ == "__main__":

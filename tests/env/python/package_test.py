@@ -43,6 +43,7 @@ seeds: [1]
 def run(*command, fails=False):
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("PYTHON", "LD_"))}
+    environment.update(CC="cc", CXX="c++")  # as in scripts/build, for ccache
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment,
                           cwd=tempfile.gettempdir())
     if (done.returncode != 0) != fails:
