@@ -160,7 +160,9 @@ def _fabric(fabric: Any) -> dict[str, Any]:
 
 def _sizes(sizes: Any) -> Any:
     """Numbers are bytes, and get this unit."""
-    return [size_text(size, "sizes") for size in sizes] if isinstance(sizes, (list, tuple)) else size_text(sizes, "sizes")
+    if isinstance(sizes, (list, tuple)):
+        return [size_text(size, "sizes") for size in sizes]
+    return size_text(sizes, "sizes")
 
 
 def _error(code: int, command: str, text: str) -> Exception:
