@@ -23,8 +23,8 @@ void open_closed_standard_streams() noexcept {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     if (::fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
     // open() returns the lowest free number, which is this one. Without /dev a folder serves: it
-    // can be neither read nor written.
-    if (::open("/dev/null", O_RDWR) < 0) {
+    // can be neither read nor written. Output must not seem to be written (standard_output_lost).
+    if (::open("/dev/null", stream == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0) {
       [[maybe_unused]] const int ignored = ::open("/", O_RDONLY | O_DIRECTORY);
     }
   }

@@ -7,7 +7,8 @@ namespace cclgym {
 
 /// Opens /dev/null for each of the descriptors 0 to 2 that is closed. Otherwise the next file that
 /// the program opens would get its number, and output for a standard stream would end up in the
-/// file. Each main() calls it first.
+/// file. Output to a closed standard output is lost (standard_output_lost). Each main() calls it
+/// first.
 void open_closed_standard_streams() noexcept;
 
 /// Makes writes to a pipe without a reader fail instead of ending the program, so that it finishes

@@ -28,7 +28,8 @@ std::string fabric_of(const Measurement& row, std::span<const MeasuredOn> fabric
   std::string label;
   int fitting = 0;
   for (const MeasuredOn& fabric : fabrics) {
-    if (fabric.ranks != row.ranks || (row.nodes_stated && fabric.nodes != row.nodes)) continue;
+    const bool same_nodes = (row.nodes + fabric.trays - 1) / fabric.trays == fabric.nodes;
+    if (fabric.ranks != row.ranks || (row.nodes_stated && !same_nodes)) continue;
     label = fabric.label;
     ++fitting;
   }
@@ -57,6 +58,9 @@ std::vector<MeasuredRow> read_measured(const std::string& path,
                     .size_bytes = measured.bytes,
                     .time_us = measured.time_us,
                     .source = measured.source};
+    for (const std::string& note : measured.notes) {
+      row.source += (row.source.empty() ? "" : "; ") + note;
+    }
     const auto [first, fresh] = lines.try_emplace(
         {row.system, row.config, row.fabric, row.collective, row.ranks, row.size_bytes},
         measured.where.line);

@@ -17,7 +17,7 @@ struct MeasuredRow {
   int ranks = 0;
   std::uint64_t size_bytes = 0;
   double time_us = 0;
-  std::string source;
+  std::string source;  ///< its origin, and facts of its run that a simulation leaves out
 };
 
 /// A fabric of the experiment that shows the rows.
@@ -25,6 +25,7 @@ struct MeasuredOn {
   std::string label;
   int ranks = 0;
   int nodes = 1;
+  int trays = 1;  ///< hosts of one node (FabricInfo::trays)
 };
 
 /// Reads a file in one of the forms that cclgym compare and fit read, too (measured_file.hpp). A

@@ -12,6 +12,7 @@
 #include "core/units.hpp"
 #include "experiments/measured/measured_rows.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 
@@ -431,8 +432,11 @@ std::vector<MeasuredRow> read_measured_files(const Experiment& experiment) {
   std::vector<MeasuredRow> rows;
   std::vector<MeasuredOn> fabrics;
   for (const ExperimentFabric& one : experiment.fabrics) {
-    fabrics.push_back(
-        {.label = one.label, .ranks = one.fabric->ranks(), .nodes = one.fabric->servers()});
+    const FabricInfo* info = find_fabric_info(one.fabric->name());
+    fabrics.push_back({.label = one.label,
+                       .ranks = one.fabric->ranks(),
+                       .nodes = one.fabric->servers(),
+                       .trays = info == nullptr ? 1 : info->trays});
   }
   for (const std::string& path : experiment.measured) {
     std::vector<MeasuredRow> of_file = read_measured(path, fabrics);

@@ -191,7 +191,7 @@ void check_call(const WorkingCall& call, const std::string& prepared, int code, 
     std::map<std::string, std::string> files;
     const Ended ended = in_copy(disturbed.streams, files);
     INFO("standard error: " << ended.err);
-    const bool lost = disturbed.streams[1] == Stream::Full && !whole.out.empty();
+    const bool lost = disturbed.streams[1] != Stream::Kept && !whole.out.empty();
     CHECK(ended.code == (lost && whole.code == 0 ? 1 : whole.code));
     if (lost && disturbed.streams[2] == Stream::Kept) {
       CHECK(ended.err.ends_with("error: standard output cannot be written\n"));
@@ -266,6 +266,15 @@ TEST_CASE("so do help, version and mistakes", "[cli][streams][thorough]") {
     const bool mistake = args.empty() || !args.back().starts_with("--");
     check_call({.args = args}, folder.path(), mistake ? 2 : 0, sample);
   }
+}
+
+TEST_CASE("with standard output closed, a command says that its output is lost",
+          "[cli][streams]") {
+  const TemporaryFolder folder;
+  const Ended ended = run_with_streams({"list", "fabrics"}, folder.path(),
+                                       {Stream::Kept, Stream::Closed, Stream::Kept});
+  CHECK(ended.code == 1);
+  CHECK(ended.err == "error: standard output cannot be written\n");
 }
 
 TEST_CASE("with standard error closed, results contain nothing else", "[cli][streams]") {

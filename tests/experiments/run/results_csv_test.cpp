@@ -313,7 +313,7 @@ TEST_CASE("a report takes the rows of calibrate and the output of nccl-tests",
                std::to_string(rank / 8) + " device " + std::to_string(rank % 8) + " [0x07] A100\n";
     }
     const TemporaryFile file(
-        "# Collective test starting: all_reduce_perf\n" + ranks +
+        "NCCL_P2P_DISABLE=1 ./all_reduce_perf\n" + ranks +
         "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
         "time   algbw   busbw #wrong\n"
         "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            "
@@ -325,6 +325,11 @@ TEST_CASE("a report takes the rows of calibrate and the output of nccl-tests",
     CHECK(rows[0].fabric == "ndv4 nodes=2");
     CHECK(rows[0].collective == "allreduce");
     CHECK(rows[0].time_us == Approx(42.5));
+    CHECK(rows[0].source == "the run had NCCL_P2P_DISABLE=1, which the simulation leaves out");
+    // Two trays of eight GPUs are one node of a rack.
+    const std::vector<MeasuredOn> racks{{.label = "rack", .ranks = 16, .nodes = 1, .trays = 18},
+                                        {.label = "two", .ranks = 16, .nodes = 4}};
+    CHECK(read_measured(file.path(), racks).front().fabric == "rack");
   }
 }
 
