@@ -39,9 +39,12 @@ struct GpuKind {
 /// kind of CPU come first, else the order is that of the table. `eligible`: only among these.
 [[nodiscard]] std::vector<const GpuModel*> nearest_gpu_models(
     const GpuKind& gpu, const std::function<bool(const GpuModel&)>& eligible = {});
-/// Sentence for warnings: how far times are off if one GPU stands for another of its maker. The
-/// factors are those between the parameter sets of NVIDIA's GPUs (docs/fabrics.md).
-inline constexpr std::string_view kStandInText = "STANDIN";
+/// How far times may be off if one GPU stands for another one, for warnings: the parameter sets of
+/// V100, A100, H100 and GH200 on the links of `hgx-h100`, AllReduce by ring on 16 channels, LL at
+/// 1 KiB and Simple at 1 GiB (docs/fabrics.md).
+inline constexpr std::string_view kStandInText =
+    "times may be off by a factor of 2 to 3, as much as those with the sets of V100, A100, H100 and "
+    "GH200 differ on the same links (2.8 at 1 KiB, 2.1 at 1 GiB)";
 /// Message for a name that find_gpu_model does not know: "unknown GPU model 'H800'; expected one of
 /// … (did you mean 'H100'?); …", with advice for a GPU that is not in the table.
 [[nodiscard]] std::string unknown_gpu_model_message(std::string_view name);
