@@ -47,8 +47,8 @@ const std::vector<OptionSpec>& fabric_file_options() {
   static const std::vector<OptionSpec> options = {
       {.name = "name", .description = "name of the fabric; default: name of the file"},
       {.name = "gpu_model",
-       .description = "GPU model (\"A100\"), by which `auto` finds the cost model; without it, or "
-                      "without a parameter set for it, `auto` is hockney, with a warning"},
+       .description = "GPU model (\"A100\"), by which `auto` finds the cost model, or that of the "
+                      "nearest GPU with a warning; without it, `auto` is hockney, with a warning"},
       {.name = "cpu",
        .kind = OptionKind::Choice,
        .description = "maker of the nodes' CPUs, for NCCL's choice (`nccl-default`); default: "

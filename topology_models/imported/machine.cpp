@@ -190,7 +190,7 @@ class FabricText {
                                         std::size_t first) const {
     const FileName from = names_[links[first].from];
     const FileName to = names_[links[first].to];
-    int step = 0;  // of the numbers at the other end
+    int step = 0;  // between the numbers at the other end
     std::size_t end = first + 1;
     for (; end < links.size(); ++end) {
       const int count = static_cast<int>(end - first);

@@ -19,7 +19,7 @@ struct MachineDevice {
   std::string known_as{};  ///< name that the machine has for it ("mlx5_0"); may be empty
   int chips = 1;
   bool computes = false;
-  double network_Bps = 0;  ///< of a NIC: its rate to the network
+  double network_Bps = 0;  ///< rate of a NIC to the network
 };
 
 /// A link in both directions.

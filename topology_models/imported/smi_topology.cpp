@@ -476,7 +476,7 @@ class MatrixReader {
   std::string gpu_name_;
   int links_a_gpu_ = 0;
   int most_nvlinks_ = 0;  // between two GPUs
-  int most_sum_ = 0;      // of one GPU to all others
+  int most_sum_ = 0;      // from one GPU to all others
   bool through_switches_ = false;
   int generation_ = 0;  // compute capability times 10
   double link_Bps_ = 25e9;
