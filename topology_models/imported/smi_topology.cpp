@@ -288,11 +288,11 @@ class MatrixReader {
     if (architecture == 0 && links > 0) {
       architecture = links <= 6 ? 70 : links <= 12 ? 80 : 90;
       machine_.warnings.push_back(fmt::format(
-          "{}, so the GPUs are taken for those with {} NVLinks; append the output of nvidia-smi "
-          "nvlink -s, or set gpu_model in the file that cclgym describe fabric --yaml writes",
+          "{}, so the GPUs are taken for {}, by {} NVLinks; append the output of nvidia-smi nvlink -s, "
+          "or set gpu_model in the file that cclgym describe fabric --yaml writes",
           gpu_name_.empty() ? "the text does not name the GPUs"
                             : fmt::format("the GPU {} is not known", quoted(gpu_name_)),
-          links));
+          nearest_gpu_models({.architecture = architecture}).front()->name, links));
     } else if (architecture > 0) {
       machine_.warnings.push_back(
           fmt::format("there is no model of the GPU {}", quoted(gpu_name_)));

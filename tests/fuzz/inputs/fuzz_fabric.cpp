@@ -1,7 +1,8 @@
-// Feeds arbitrary bytes to the reader of fabric files. An accepted fabric must have GPUs and routes
-// between all of them.
+// Feeds arbitrary bytes to the readers of fabric files and of descriptions of nodes. An accepted
+// fabric must have GPUs and routes between all of them.
 #include "fuzz_support.hpp"
 #include "topology_models/fabric_file.hpp"
+#include "topology_models/imported/fabric_source.hpp"
 
 FUZZ_TARGET(fabric) {
   using namespace cclgym;
@@ -14,6 +15,12 @@ FUZZ_TARGET(fabric) {
     }
     const int last = fabric->ranks() - 1;
     if (last > 0 && fabric->route(0, last, 0).empty()) std::abort();
+  });
+  fuzz::guarded([&] {
+    // Other texts are fabric files, which are read above with lower limits.
+    if (!text.starts_with('<') && text.find("GPU0") == std::string_view::npos) return;
+    const auto fabric = read_any_fabric(text, "fuzz.txt", 2);
+    if (fabric->servers() != 2 || fabric->route(0, fabric->ranks() - 1, 0).empty()) std::abort();
   });
   fuzz::guarded([&] {
     if (expand_names(text.substr(0, 220)).empty()) std::abort();

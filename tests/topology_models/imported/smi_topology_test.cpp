@@ -51,7 +51,7 @@ TEST_CASE("nvidia-smi topo -m: GPUs, NVLinks, a switch and a NIC", "[topology_mo
   CHECK(GBps_between(*fabric, "nic0", "network") == 25);
   CHECK_FALSE(fabric->host().nics_behind_host_bridge);
   CHECK(warns(*fabric,
-              "the text does not name the GPUs, so the GPUs are taken for those with 12 NVLinks"));
+              "the text does not name the GPUs, so the GPUs are taken for A100, by 12 NVLinks"));
   CHECK(
       warns(*fabric,
             "states no rates: PCIe is taken for Gen4 with 16 lanes (24 GB/s), a NIC for 200 Gb/s, "
