@@ -183,8 +183,7 @@ class SystemReader {
     const double rate_Bps = pcie_Bps(pci);
     for (const xml_node child : pci.children()) {
       const std::string_view name = child.name();
-      if (name != "gpu" && name != "nic" && name != "pci" && name != "pcilink")
-        ignored_.emplace(name);
+      if (name != "gpu" && name != "nic" && name != "pci") ignored_.emplace(name);
     }
     if (pci.child("gpu")) {
       read_gpu(pci, place, rate_Bps);
@@ -309,12 +308,13 @@ class SystemReader {
     if (gpus_.empty() && unused_ > 0) {
       document_.fail(
           system,
-          fmt::format("{} PCI devices, of them {} GPUs and {} network cards by their class, but no "
-                      "<gpu>: a template for NCCL_TOPO_FILE, to which NCCL adds NVLinks, GPU models "
-                      "and NIC rates on the machine; expected the result: run a program of NCCL "
-                      "there with NCCL_TOPO_FILE=this file and NCCL_TOPO_DUMP_FILE=system.xml, or "
-                      "name a shipped fabric (cclgym list fabrics)",
-                      unused_, classed_gpus_, classed_nics_));
+          fmt::format(
+              "{} PCI devices, of them {} GPUs and {} network cards by their class, but no "
+              "<gpu>: a template for NCCL_TOPO_FILE, to which NCCL adds NVLinks, GPU models "
+              "and NIC rates on the machine; expected the result: run a program of NCCL "
+              "there with NCCL_TOPO_FILE=this file and NCCL_TOPO_DUMP_FILE=system.xml, or "
+              "name a shipped fabric (cclgym list fabrics)",
+              unused_, classed_gpus_, classed_nics_));
     }
     if (gpus_.empty()) document_.fail(system, fmt::format("no <gpu>; expected {}", kExpected));
     if (ranked_ > 0 && unranked_ > 0) {
@@ -349,11 +349,11 @@ class SystemReader {
                        "GPUs of one model");
       }
     }
-    const GpuModel& model =
-        choose_gpu_model(machine_, {.vendor = amd_ ? GpuVendor::Amd : GpuVendor::Nvidia,
-                                    .architecture = architecture,
-                                    .with_arm_cpu = machine_.cpu == HostCpu::Arm},
-                   pci_device_);
+    const GpuModel& model = choose_gpu_model(machine_,
+                                             {.vendor = amd_ ? GpuVendor::Amd : GpuVendor::Nvidia,
+                                              .architecture = architecture,
+                                              .with_arm_cpu = machine_.cpu == HostCpu::Arm},
+                                             pci_device_);
     link_Bps_ = model.link_Bps;
     // NVLink SHARP.
     switch_computes_ = !amd_ && architecture >= 90;

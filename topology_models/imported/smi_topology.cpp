@@ -17,7 +17,7 @@ namespace cclgym {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
-constexpr std::size_t kMostDevices = 512;
+constexpr std::size_t kMostDevices = 256;
 constexpr double kSocket_Bps = 16e9;  // NCCL (graph/topo.h: AMD)
 
 // Position of the path between two devices, the nearest first.
@@ -246,7 +246,13 @@ class MatrixReader {
         std::string_view name = line.rest();
         name = name.substr(0, name.find('('));
         name.remove_prefix(std::min(name.find_first_not_of(kBlanks), name.size()));
-        gpu_name_ = name.substr(0, name.find_last_not_of(kBlanks) + 1);
+        name = name.substr(0, name.find_last_not_of(kBlanks) + 1);
+        if (gpus > 0 && name != gpu_name_) {
+          throw UserError(line.location(),
+                          fmt::format("GPU {}, and {} before; expected GPUs of one model",
+                                      quoted(name), quoted(gpu_name_)));
+        }
+        gpu_name_ = name;
         ++gpus;
       } else if (first == "Link") {
         line.word();
@@ -268,6 +274,12 @@ class MatrixReader {
       }
       most_sum_ = std::max(most_sum_, sum);
     }
+    if (links_a_gpu_ > 0 && most_sum_ == 0) {
+      throw UserError({.file = file_},
+                      fmt::format("the GPUs have {} NVLinks, but the matrix has none; expected the "
+                                  "output of nvidia-smi topo -m (not -mp)",
+                                  links_a_gpu_));
+    }
     through_switches_ = most_sum_ > most;
   }
 
@@ -287,12 +299,13 @@ class MatrixReader {
     }
     if (architecture == 0 && links > 0) {
       architecture = links <= 6 ? 70 : links <= 12 ? 80 : 90;
-      machine_.warnings.push_back(fmt::format(
-          "{}, so the GPUs are taken for {}, by {} NVLinks; append the output of nvidia-smi nvlink -s, "
-          "or set gpu_model in the file that cclgym describe fabric --yaml writes",
-          gpu_name_.empty() ? "the text does not name the GPUs"
-                            : fmt::format("the GPU {} is not known", quoted(gpu_name_)),
-          nearest_gpu_models({.architecture = architecture}).front()->name, links));
+      machine_.warnings.push_back(
+          fmt::format("{}, so the GPUs are taken for {}, by {} NVLinks; append the output of "
+                      "nvidia-smi nvlink -s, "
+                      "or set gpu_model in the file that cclgym describe fabric --yaml writes",
+                      gpu_name_.empty() ? "the text does not name the GPUs"
+                                        : fmt::format("the GPU {} is not known", quoted(gpu_name_)),
+                      nearest_gpu_models({.architecture = architecture}).front()->name, links));
     } else if (architecture > 0) {
       machine_.warnings.push_back(
           fmt::format("there is no model of the GPU {}", quoted(gpu_name_)));

@@ -78,8 +78,7 @@ TEST_CASE("NCCL's topology: GPUs, NVLinks, a switch and a NIC", "[topology_model
   for (const Link& link : fabric->links()) CHECK_FALSE(link.latency_stated);
   // Nothing in the file tells an H100 from an H200.
   REQUIRE(fabric->warnings().size() == 1);
-  CHECK(warns(*fabric,
-              "GPUs of compute capability 9.0 are taken for H100; for H200 or H20, set"));
+  CHECK(warns(*fabric, "GPUs of compute capability 9.0 are taken for H100; for H200 or H20, set"));
 }
 
 TEST_CASE("NCCL's topology: the same node several times", "[topology_models][imported]") {
@@ -240,10 +239,10 @@ TEST_CASE("NCCL's topology: files that are none, or leave out too much",
   refused("<system version=\"1\">", "the XML is ill-formed or ends too early");
   refused("<system version=\"3\"/>", "version '3'; expected a whole number from 1 to 2");
   refused(xml_system(xml_cpu("")), "no <gpu>; expected NCCL's topology");
-  refused(
-      xml_system(xml_cpu(xml_pci("10", xml_pci("11", "", "class=\"0x030200\"") +
-                                           xml_pci("12", "", "class=\"0x020700\"")))),
-      "2 PCI devices, of them 1 GPUs and 1 network cards by their class, but no <gpu>: a template for NCCL_TOPO_FILE");
+  refused(xml_system(xml_cpu(xml_pci("10", xml_pci("11", "", "class=\"0x030200\"") +
+                                               xml_pci("12", "", "class=\"0x020700\"")))),
+          "2 PCI devices, of them 1 GPUs and 1 network cards by their class, but no <gpu>: a "
+          "template for NCCL_TOPO_FILE");
   refused(pair_of_gpus("sm=\"90\"", 5), "6 links to a GPU that has 5 back; expected as many");
   refused(pair_of_gpus(""), "<gpu> has no attribute 'sm'");
   refused(pair_of_gpus("sm=\"x\""), "sm 'x'; expected a whole number from 10 to 999");
@@ -266,7 +265,8 @@ TEST_CASE("NCCL's topology: files that are none, or leave out too much",
 TEST_CASE("GPU models: the nearest by architecture", "[topology_models][gpu-models]") {
   const auto nearest = [](GpuVendor vendor, int architecture) {
     std::string names;
-    for (const GpuModel* gpu : nearest_gpu_models({.vendor = vendor, .architecture = architecture})) {
+    for (const GpuModel* gpu :
+         nearest_gpu_models({.vendor = vendor, .architecture = architecture})) {
       names += std::string(gpu->name) + " ";
     }
     return names;
@@ -279,8 +279,8 @@ TEST_CASE("GPU models: the nearest by architecture", "[topology_models][gpu-mode
   CHECK(nearest(GpuVendor::Amd, 0x950) == "MI300X MI325X ");
   const auto arm = nearest_gpu_models({.architecture = 90, .with_arm_cpu = true});
   CHECK(arm.front()->name == "GH200");
-  const auto older = nearest_gpu_models({.architecture = 100},
-                                        [](const GpuModel& gpu) { return gpu.compute_capability < 90; });
+  const auto older = nearest_gpu_models(
+      {.architecture = 100}, [](const GpuModel& gpu) { return gpu.compute_capability < 90; });
   REQUIRE(older.size() == 1);
   CHECK(older.front()->name == "A10G");
   CHECK(gpu_model_of_device(0x2329)->name == "H20");

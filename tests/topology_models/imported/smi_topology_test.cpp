@@ -170,6 +170,17 @@ TEST_CASE("nvidia-smi topo -m: a matrix with a fault has its place",
   CHECK(import_complaint("GPU0 X PIX\n").starts_with("m:1:1: no header above the matrix"));
 }
 
+TEST_CASE("nvidia-smi topo -m: GPUs that the rest of the text contradicts",
+          "[topology_models][imported]") {
+  const std::string status = "GPU 0: NVIDIA A100-SXM4-40GB (UUID: a)\n\t Link 0: 25 GB/s\n";
+  CHECK(
+      import_complaint(equal_gpus(2, "SYS") + status) ==
+      "m: the GPUs have 1 NVLinks, but the matrix has none; expected the output of nvidia-smi topo "
+      "-m (not -mp)");
+  CHECK(import_complaint(equal_gpus(2, "NV12") + "GPU 0: Tesla T4\nGPU 1: Tesla V100\n")
+            .ends_with("GPU 'Tesla V100', and 'Tesla T4' before; expected GPUs of one model"));
+}
+
 TEST_CASE("files that describe no fabric say which formats do", "[topology_models][imported]") {
   const std::string formats =
       "; expected a fabric file (YAML; docs/fabrics.md), NCCL's topology (XML; "
