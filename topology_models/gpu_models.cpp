@@ -151,9 +151,8 @@ std::vector<const GpuModel*> nearest_gpu_models(
     }
     if (distance == least) nearest.push_back(&model);
   }
-  std::ranges::stable_partition(nearest, [&](const GpuModel* model) {
-    return model->with_arm_cpu == gpu.with_arm_cpu;
-  });
+  std::ranges::stable_partition(
+      nearest, [&](const GpuModel* model) { return model->with_arm_cpu == gpu.with_arm_cpu; });
   return nearest;
 }
 

@@ -43,7 +43,8 @@ struct GpuKind {
 /// V100, A100, H100 and GH200 on the links of `hgx-h100`, AllReduce by ring on 16 channels, LL at
 /// 1 KiB and Simple at 1 GiB (docs/fabrics.md).
 inline constexpr std::string_view kStandInText =
-    "times may be off by a factor of 2 to 3, as much as those with the sets of V100, A100, H100 and "
+    "times may be off by a factor of 2 to 3, as much as those with the sets of V100, A100, H100 "
+    "and "
     "GH200 differ on the same links (2.8 at 1 KiB, 2.1 at 1 GiB)";
 /// Message for a name that find_gpu_model does not know: "unknown GPU model 'H800'; expected one of
 /// … (did you mean 'H100'?); …", with advice for a GPU that is not in the table.

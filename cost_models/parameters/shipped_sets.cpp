@@ -106,7 +106,8 @@ const ShippedSet* set_of(const Fabric& fabric) {
   return found;
 }
 
-// The set of the GPU that is nearest to that of the fabric; null if the fabric does not say its GPU.
+// The set of the GPU that is nearest to that of the fabric; null if the fabric does not say its
+// GPU.
 const ShippedSet* nearest_set(const Fabric& fabric) {
   const GpuModel* const gpu = find_gpu_model(fabric.gpu_model());
   if (gpu == nullptr) return nullptr;
@@ -187,9 +188,9 @@ std::string cost_model_warning(const CostModel& model, const Fabric& fabric) {
   if (model.misfit.empty()) return {};
   if (model.hockney) {
     return fmt::format(
-        "fabric '{}' does not say which GPUs it has, so cost model hockney is used: times depend on "
-        "the latencies and bandwidths of links alone, not on launches, protocols or thread blocks; "
-        "name a cost model to choose another, or name hockney to avoid this warning",
+        "fabric '{}' does not say which GPUs it has, so cost model hockney is used: times depend "
+        "on the latencies and bandwidths of links alone, not on launches, protocols or thread "
+        "blocks; name a cost model to choose another, or name hockney to avoid this warning",
         fabric.name());
   }
   const std::string of = model.gpu_models.empty()
@@ -197,8 +198,8 @@ std::string cost_model_warning(const CostModel& model, const Fabric& fabric) {
                              : fmt::format("{}", fmt::join(model.gpu_models, " and "));
   if (model.misfit.starts_with(kNoSetFor)) {
     return fmt::format(
-        "no parameter set was fitted to the {} of fabric '{}', so {}, that of {}, stands for it: {}; "
-        "name a cost model to choose another, or to avoid this warning",
+        "no parameter set was fitted to the {} of fabric '{}', so {}, that of {}, stands for it: "
+        "{}; name a cost model to choose another, or to avoid this warning",
         fabric.gpu_model(), fabric.name(), model.name, of, kStandInText);
   }
   return fmt::format("cost model {} stands for {}, but fabric '{}' has {}", model.name, of,

@@ -131,7 +131,8 @@ std::vector<OptionSpec> make_experiment_options() {
        .description =
            "cost model: a name (" + fmt::format("{}", fmt::join(cost_model_names(), ", ")) +
            "), the path of a parameter file (*.yaml), auto (the set for the fabric, otherwise for "
-           "its GPU or the nearest GPU; hockney if it states none), or a mapping with the keys under "
+           "its GPU or the nearest GPU; hockney if it states none), or a mapping with the keys "
+           "under "
            "\"A cost model\"",
        .default_text = "auto"},
       {.name = "noise",
