@@ -36,6 +36,12 @@ void describe_one_fabric(const Arguments& arguments) {
   const std::string& name = arguments.text("NAME");
   const auto fabric = fabric_of(name, arguments);
   const FabricInfo* const info = find_fabric_info(name);
+  if (info != nullptr && arguments.has("yaml")) {
+    throw UserError(argument_location("yaml"),
+                    fmt::format("is for a file that describes a node; '{}' is a shipped fabric, "
+                                "which has no file",
+                                name));
+  }
   const bool json = wants_json(arguments);
   if (json) {
     print_json(fabric_json(*fabric, fabric_metrics(*fabric),
@@ -53,12 +59,6 @@ void describe_one_fabric(const Arguments& arguments) {
   }
   if (arguments.has("yaml")) {
     const std::string& path = arguments.text("yaml");
-    if (info != nullptr) {
-      throw UserError(argument_location("yaml"),
-                      fmt::format("is for a file that describes a node; '{}' is a shipped fabric, "
-                                  "which has no file",
-                                  name));
-    }
     write_text_file(path,
                     fabric_file_text(name, fabric_spec_of(name, arguments).servers.value_or(1)));
     if (!json) print_out("\nfabric file in {}\n", path);

@@ -205,6 +205,44 @@ TEST_CASE("simulate warns of a cost model that is not of the fabric's GPUs", "[c
   CHECK(of({"--fabric", file, "--cost-model", "hockney"}).err.empty());
 }
 
+TEST_CASE("what a node says about itself is a fabric, and becomes a fabric file", "[cli][run]") {
+  const TemporaryFolder folder;
+  const auto gpu = [](const std::string& rank, const std::string& bus, const std::string& other) {
+    return "<pci busid=\"0000:" + bus +
+           R"(:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16"><gpu dev=")" +
+           rank + R"(" sm="90" rank=")" + rank + R"(" gdr="1"><nvlink target="0000:)" + other +
+           R"(:00.0" count="6" tclass="0x030200"/></gpu></pci>)";
+  };
+  write_file(
+      folder / "system.xml",
+      R"(<system version="1"><cpu numaid="0" arch="x86_64" vendor="AuthenticAMD">)"
+      R"(<pci busid="0000:10:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">)" +
+          gpu("0", "11", "12") + gpu("1", "12", "11") +
+          R"(<pci busid="0000:13:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="16">)"
+          R"(<nic><net name="mlx5_0" dev="0" speed="400000" port="1" gdr="1"/></nic></pci></pci></cpu></system>)");
+  const Ended described = run_program(
+      {"describe", "fabric", "system.xml", "--nodes", "2", "--yaml", "f.yaml"}, folder.path());
+  CHECK(described.code == 0);
+  CHECK(described.out.starts_with("system: 4 GPUs (H100) in 2 servers"));
+  CHECK(described.err.starts_with(
+      "warning: system.xml: GPUs of compute capability 9.0 are taken for H100"));
+  const auto time = [&](std::vector<std::string> options) {
+    options.insert(options.end(), {"--collective", "allreduce", "--algorithm", "ring", "--size",
+                                   "64KiB", "--json"});
+    options.insert(options.begin(), {"simulate", "--fabric"});
+    const Ended ended = run_program(options, folder.path());
+    CHECK(ended.code == 0);
+    return nlohmann::json::parse(ended.out).at("time_s").get<double>();
+  };
+  CHECK(time({"system.xml", "--nodes", "2"}) == time({"f.yaml"}));
+  const Ended refused =
+      run_program({"describe", "fabric", "dgx1", "--yaml", "g.yaml"}, folder.path());
+  CHECK(refused.code == 2);
+  CHECK(refused.err ==
+        "error: --yaml: is for a file that describes a node; 'dgx1' is a shipped "
+        "fabric, which has no file\n");
+}
+
 TEST_CASE("simulate --program: a compiled file takes the time of its algorithm",
           "[cli][simulate]") {
   const TemporaryFolder folder;
