@@ -101,7 +101,7 @@ int compile_algorithm(const std::vector<std::string>& args) {
           .option("min-bytes", "SIZE", "min size of the calls that use the program [default: 0B]")
           .option("max-bytes", "SIZE",
                   "max size of the calls that use the program, included, whatever the dialect's "
-                  "maxBytes means; 0 is no limit [default: below 128MiB]")
+                  "maxBytes means; 0B is no limit [default: below 128MiB]")
           .output("out", "FILE", "XML file to write")
           .flag("json", kJsonHelp)
           .read(args);

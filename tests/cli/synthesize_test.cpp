@@ -82,11 +82,12 @@ TEST_CASE("programs that the table uses have its protocols and sizes", "[cli][sy
     }
     // One program is used with LL, and with LL128 above.
     CHECK(files.size() > 2);
-    CHECK(std::ranges::any_of(files, [](const auto& file) { return contains(file, "-range2.xml"); }));
+    CHECK(
+        std::ranges::any_of(files, [](const auto& file) { return contains(file, "-range2.xml"); }));
   }
-  const Ended again = run_synthesis({"--fabric", "dgx1", "--collective", "allgather", "--pareto",
-                                     "--no-sweep", "-o", "made"},
-                                    folder.path());
+  const Ended again = run_synthesis(
+      {"--fabric", "dgx1", "--collective", "allgather", "--pareto", "--no-sweep", "-o", "made"},
+      folder.path());
   CHECK(again.code == 0);
   for (const auto& entry : std::filesystem::directory_iterator(folder / "made/programs")) {
     CHECK_FALSE(contains(entry.path().string(), "-range2"));
@@ -97,12 +98,14 @@ TEST_CASE("programs that the table uses have its protocols and sizes", "[cli][sy
 TEST_CASE("programs with more thread blocks than a GPU runs are not written", "[cli][synthesize]") {
   const TemporaryFolder folder;
   const auto made = [&](int blocks) {
-    write_file(folder / "m.yaml",
-               "name: mine\nmax_thread_blocks: " + std::to_string(blocks) +
-                   "\nprotocols:\n"
-                   "  LL: {efficiency: 0.5, thread_block_rate: 8 GB/s, reduce_rate: 4 GB/s}\n"
-                   "  LL128: {efficiency: 0.9, thread_block_rate: 9 GB/s, reduce_rate: 5 GB/s}\n"
-                   "  Simple: {efficiency: 1, thread_block_rate: 10 GB/s, reduce_rate: 6 GB/s}\n");
+    write_file(folder / "m.yaml", "name: mine\nmax_thread_blocks: " + std::to_string(blocks) +
+                                      "\nprotocols:\n"
+                                      "  LL: {step_latency: 1us, efficiency: 0.5, "
+                                      "thread_block_rate: 8 GB/s, reduce_rate: 4 GB/s}\n"
+                                      "  LL128: {step_latency: 2us, efficiency: 0.9, "
+                                      "thread_block_rate: 9 GB/s, reduce_rate: 5 GB/s}\n"
+                                      "  Simple: {step_latency: 3us, efficiency: 1, "
+                                      "thread_block_rate: 10 GB/s, reduce_rate: 6 GB/s}\n");
     return run_synthesis({"--fabric", "dgx1", "--collective", "allgather", "--pareto",
                           "--cost-model", "m.yaml", "--no-sweep", "-o", "made"},
                          folder.path());

@@ -178,8 +178,8 @@ TEST_CASE("workload lets the default tuner choose where a communicator cannot ru
           "[cli][workload]") {
   const TemporaryFolder folder;
   write_file(folder / "job.yaml", kJob);
-  const Ended ended = workload(folder, {"--tuner", "ring/Simple/1", "--compare",
-                                        "nvls/Simple/16,ring/Simple/2", "--json"});
+  const Ended ended = workload(
+      folder, {"--tuner", "ring/Simple/1", "--compare", "nvls/Simple/16,ring/Simple/2", "--json"});
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   const std::string note =

@@ -160,7 +160,7 @@ TEST_CASE("compile translates call sizes into either dialect", "[cli][executor]"
   CHECK(max_bytes(" minBytes=\"0\" maxBytes=\"2097152\"", {"--dialect", "azure"}) == "2097151");
   CHECK(max_bytes("", {"--max-bytes", "1MiB"}) == "1048577");
   CHECK(max_bytes(azure("0", "4096"), {"--max-bytes", "1MiB"}) == "1048576");
-  CHECK(max_bytes(azure("0", "4096"), {"--max-bytes", "0"}) == "0");
+  CHECK(max_bytes(azure("0", "4096"), {"--max-bytes", "0B"}) == "0");
 }
 
 }  // namespace
