@@ -218,4 +218,8 @@ std::vector<std::string> LeftOutCalls::notes(std::string_view word) const {
   return notes;
 }
 
+void leave_out_unmatched_calls(JobGraph& job, LeftOutCalls& left_out) {
+  CallMatcher(job, left_out).run();
+}
+
 }  // namespace cclgym
