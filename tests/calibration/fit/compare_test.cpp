@@ -103,7 +103,6 @@ TEST_CASE("the CSV has one line per cell", "[calibration][compare]") {
   Comparison comparison = sample();
   comparison.cells[1].interval = {.interval = LogInterval{-std::log(4.0), std::log(4.0)},
                                   .cells = 9,
-                                  .own = true,
                                   .basis = "9 cells, one node"};
   const std::string csv = comparison_csv(comparison);
   CHECK(csv.starts_with("system,ranks,nodes,collective,nccl_version,size_bytes,rows,measured_us,"));

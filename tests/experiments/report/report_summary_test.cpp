@@ -135,7 +135,7 @@ TEST_CASE("a block states the interval of measured times if it has a row of NCCL
           "[experiments][report-summary]") {
   std::vector<ResultRow> rows{row("all-pairs", "LL", 1, 1024, 40)};
   Experiment experiment = experiment_of(rows);
-  experiment.fabrics[0].interval = "90 % of them";
+  experiment.fabrics[0].intervals["allreduce"] = "90 % of them";
   CHECK(summarize(experiment, rows, {}).blocks.at(0).interval.empty());
   rows.push_back(row("ring", "LL", 1, 2048, 20));
   CHECK(summarize(experiment, rows, {}).blocks.at(0).interval == "90 % of them");

@@ -65,7 +65,6 @@ TEST_CASE("a cell is legal if NCCL offers it, by itself or to a tuner", "[experi
     }
     return names;
   };
-  using Lines = std::vector<std::pair<std::string, std::string>>;
   using Names = std::set<std::string>;
   const std::string newest = " NCCL " + kNewestNccl.to_string();
   const Lines gather{{"fabrics", "hgx-h100"},
