@@ -1,6 +1,7 @@
 #include "topology_models/fabric_file.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <unordered_map>
@@ -53,14 +54,7 @@ class Reader {
         builder_(name_) {}
 
   std::shared_ptr<const Fabric> read() {
-    if (document_.has("gpu_model")) {
-      const YamlValue value = document_.value("gpu_model");
-      std::string model = read_text(value, document_.spec("gpu_model"));
-      if (find_gpu_model(model) == nullptr) {
-        throw UserError(value.location(), unknown_gpu_model_message(model));
-      }
-      builder_.set_gpu_model(std::move(model));
-    }
+    if (document_.has("gpu_model")) builder_.set_gpu_model(gpu_model());
     read_host();
     builder_.set_max_relays(document_.integer("relays"));
     if (!document_.has("nodes") && !document_.has("servers")) {
@@ -83,6 +77,26 @@ class Reader {
   }
 
  private:
+  // The model of the GPUs. The one with the nearest compute capability stands for an unknown one.
+  std::string gpu_model() {
+    const YamlValue value = document_.value("gpu_model");
+    const std::string model = read_text(value, document_.spec("gpu_model"));
+    if (find_gpu_model(model) != nullptr) return model;
+    if (!document_.has("compute_capability")) {
+      throw UserError(value.location(), unknown_gpu_model_message(model));
+    }
+    const double capability =
+        read_real(document_.value("compute_capability"), document_.spec("compute_capability"));
+    const GpuModel& nearest =
+        *nearest_gpu_models({.architecture = static_cast<int>(std::lround(10 * capability))})
+             .front();
+    builder_.set_warnings({fmt::format(
+        "there is no model of the GPU {}; {}, the nearest by compute capability, stands for it in "
+        "memory, NCCL's choice and cost model: {}",
+        quoted(model), nearest.name, kStandInText)});
+    return std::string(nearest.name);
+  }
+
   // One of the servers of a template: its name and number. The names of its devices begin with its
   // own name, also where its links name them. Without a name: the file itself.
   struct Scope {

@@ -49,6 +49,12 @@ const std::vector<OptionSpec>& fabric_file_options() {
       {.name = "gpu_model",
        .description = "GPU model (\"A100\"), by which `auto` finds the cost model, or that of the "
                       "nearest GPU with a warning; without it, `auto` is hockney, with a warning"},
+      {.name = "compute_capability",
+       .kind = OptionKind::Real,
+       .description = "compute capability of a `gpu_model` that is not in the list (8.9), by which "
+                      "the nearest model stands for it, with a warning",
+       .min = 1,
+       .max = 100},
       {.name = "cpu",
        .kind = OptionKind::Choice,
        .description = "maker of the nodes' CPUs, for NCCL's choice (`nccl-default`); default: "

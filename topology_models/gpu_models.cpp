@@ -160,7 +160,8 @@ std::string unknown_gpu_model_message(std::string_view name) {
   std::vector<std::string> names;
   for (const GpuModel& gpu : gpu_models()) names.emplace_back(gpu.name);
   return unknown_name_message("GPU model", name, names) +
-         "; for another GPU, leave gpu_model out and name the cost model to use";
+         "; for another GPU, add its compute_capability (nvidia-smi --query-gpu=compute_cap "
+         "--format=csv), and the nearest one stands for it";
 }
 
 }  // namespace cclgym

@@ -36,6 +36,7 @@ constexpr std::array<OsuTest, 8> kOsuTests{{
 // "NCCL-CUDA Allreduce" of the title "# OSU NCCL-CUDA Allreduce Latency Test v7.3".
 std::optional<std::string_view> osu_title(std::string_view line) {
   constexpr std::string_view kOsu = "# OSU ";
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
   if (!line.starts_with(kOsu)) return std::nullopt;
   line.remove_prefix(kOsu.size());
   return line.substr(0, line.find(" Latency Test"));

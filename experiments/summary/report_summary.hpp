@@ -94,8 +94,8 @@ struct ResultSummary {
 /// such cell.
 [[nodiscard]] std::optional<Cell> cell_of(const Experiment& experiment, const ResultRow& row);
 
-/// True for each row that competes for the best at its size: if it is legal in NCCL, or with legal: any,
-/// or if no row of its fabric and collective is legal.
+/// True for each row that competes for the best at its size: if it is legal in NCCL, or with legal:
+/// any, or if no row of its fabric and collective is legal.
 [[nodiscard]] std::vector<bool> competing(const Experiment& experiment,
                                           std::span<const ResultRow> rows);
 

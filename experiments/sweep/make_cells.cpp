@@ -41,7 +41,7 @@ class CellMaker {
     }
     if (experiment_.cells.empty()) {
       const SourceLocation& channels = axes_.channels.front().where;
-      throw UserError(channels.line == 0 ? axes_.sizes.front().where : channels,
+      throw UserError(channels.line == where.line ? axes_.sizes.front().where : channels,
                       "nothing is left to simulate: " + experiment_.skipped.back());
     }
   }

@@ -113,7 +113,7 @@ TEST_CASE("report refuses times that no simulation has", "[cli][run]") {
   const std::string text = read_file(path);
   const std::size_t row = text.find('\n') + 1;
   std::size_t begin = row;
-  for (int comma = 0; comma < 17; ++comma) begin = text.find(',', begin) + 1;  // before time_us
+  for (int comma = 0; comma < 18; ++comma) begin = text.find(',', begin) + 1;  // before time_us
   const std::size_t end = text.find(',', begin);
   for (const std::string time : {"nan", "inf", "-5"}) {
     write_file(path, text.substr(0, begin) + time + text.substr(end));

@@ -47,9 +47,9 @@ TEST_CASE("simulate accepts the values that experiments accept", "[cli][simulate
 
 TEST_CASE("simulate states the interval of the measured time, or why it has none",
           "[cli][simulate]") {
-  const std::vector<std::string> call{"simulate",     "--fabric",  "hgx-h100",
-                                      "--collective", "allreduce", "--size",
-                                      "1MiB",         "--json",    "--algorithm"};
+  const std::vector<std::string> call{"simulate", "--fabric",     "alps",       "--nodes",
+                                      "8",        "--collective", "allreduce",  "--size",
+                                      "1MiB",     "--json",       "--algorithm"};
   const auto interval = [&](const std::vector<std::string>& more) {
     std::vector<std::string> options = call;
     options.insert(options.end(), more.begin(), more.end());
@@ -57,7 +57,7 @@ TEST_CASE("simulate states the interval of the measured time, or why it has none
     REQUIRE(ended.code == 0);
     return nlohmann::json::parse(ended.out);
   };
-  const nlohmann::json stated = interval({"nccl-default:2.29.2"});
+  const nlohmann::json stated = interval({"nccl-default:2.23.4"});
   const double time_s = stated["time_s"];
   const double low_s = stated["interval"]["low_s"];
   const double high_s = stated["interval"]["high_s"];
@@ -68,11 +68,11 @@ TEST_CASE("simulate states the interval of the measured time, or why it has none
        std::vector<std::vector<std::string>>{{"all-pairs"},
                                              {"ring", "--cost-model", "a100"},
                                              {"ring", "--cost-model", "hockney"},
-                                             {"ring", "--cost-model", "h100-mscclpp"},
+                                             {"ring", "--cost-model", "a100-mscclpp"},
                                              {"ring", "--cost-model", "mi50"},
                                              {"ring", "--tile", "64KiB"},
                                              {"ring", "--slots", "2"},
-                                             {"nccl-default:2.29.2:symmetric"}}) {
+                                             {"nccl-default:2.23.4:symmetric"}}) {
     const nlohmann::json none = interval(more);
     CHECK(none["interval"]["low_s"].is_null());
     CHECK(none["interval"]["basis"].get<std::string>().size() > 10);
@@ -82,7 +82,8 @@ TEST_CASE("simulate states the interval of the measured time, or why it has none
   write_file(table, "coverage: 0.8\nintervals: []\n");
   const nlohmann::json own = interval({"ring", "--intervals", table});
   CHECK(own["interval"]["coverage"] == 0.8);
-  CHECK(own["interval"]["basis"] == "no held-out cells of set h100 on one node of fabric hgx-h100");
+  CHECK(own["interval"]["basis"] ==
+        "no held-out cells of allreduce by ring under set gh200 on several nodes of fabric alps");
 }
 
 TEST_CASE("simulate notes that NCCL's kernels for symmetric memory do not apply",

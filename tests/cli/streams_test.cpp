@@ -268,8 +268,7 @@ TEST_CASE("so do help, version and mistakes", "[cli][streams][thorough]") {
   }
 }
 
-TEST_CASE("with standard output closed, a command says that its output is lost",
-          "[cli][streams]") {
+TEST_CASE("with standard output closed, a command says that its output is lost", "[cli][streams]") {
   const TemporaryFolder folder;
   const Ended ended = run_with_streams({"list", "fabrics"}, folder.path(),
                                        {Stream::Kept, Stream::Closed, Stream::Kept});

@@ -99,7 +99,7 @@ TEST_CASE("programs with more thread blocks than a GPU runs are not written", "[
   const TemporaryFolder folder;
   const auto made = [&](int blocks) {
     write_file(folder / "m.yaml", "name: mine\nmax_thread_blocks: " + std::to_string(blocks) +
-                                      "\nprotocols:\n"
+                                      "\nlocal_copy_rate: 100 GB/s\nprotocols:\n"
                                       "  LL: {step_latency: 1us, efficiency: 0.5, "
                                       "thread_block_rate: 8 GB/s, reduce_rate: 4 GB/s}\n"
                                       "  LL128: {step_latency: 2us, efficiency: 0.9, "

@@ -19,6 +19,7 @@ std::string sweep() {
                           {"instances", "[1, 2]"},
                           {"sizes", "[1KiB, 256MiB]"},
                           {"engine", "flow"},
+                          {"legal", "any"},
                           {"baseline", "{algorithm: ring, protocol: Simple, instances: 1}"}});
 }
 

@@ -191,7 +191,7 @@ TEST_CASE("fitted cells make no intervals and get none", "[calibration][interval
 TEST_CASE("a class without other numbers of ranks has no interval", "[calibration][intervals]") {
   std::vector<Compared> cells;
   for (int group = 0; group < 20; ++group)
-    cells.push_back(held_out("B", 4 << (group % 8), -0.25, 64U << group));
+    cells.push_back(held_out("B", 8 << (group % 8), -0.25, 64U << group));
   cells.push_back(held_out("A", 8, 0.1, 64));
   state_intervals(cells, 0.9);
   CHECK_FALSE(cells.back().interval.interval);

@@ -92,7 +92,8 @@ TEST_CASE("the program simulates without the libraries, and names the one that i
   std::ranges::replace(shares, "alltoall", "allreduce");
   program.check_refused(shares, "synthesis by linear programs", "libcclgym-coin.so", again);
   SKIP_UNLESS(built_with_simgrid(), kNeedsTwoEngines);
-  program.check_refused(kSimulation, "engine simgrid", "libcclgym-simgrid.so", kOtherEngine);
+  program.check_refused(plus(kSimulation, {"--engine", "simgrid"}), "engine simgrid",
+                        "libcclgym-simgrid.so", kOtherEngine);
 }
 
 TEST_CASE("the list of engines says which library is missing", "[cli][libraries]") {

@@ -107,7 +107,7 @@ class SimulateTest(Temporary):
                 (r"call\['algorithm'\]: .*did you mean 'ring'", {"algorithm": "rin"}),
                 (r"call\['collective'\]: .*did you mean 'allreduce'", {"collective": "alreduce"}),
                 (r"call\['channels'\]", {"channels": 0}), ("protocol", {"protocol": "LL1"}),
-                (r"call\['size'\]: .*multiple", {"collective": "alltoall", "size": 1001,
+                (r"call\['size'\]: .*multiple", {"collective": "alltoall", "size": 31,
                                                  "algorithm": "naive"}),
                 ("has no .size.", {"size": None})):
             given = {"collective": "allreduce", "algorithm": "ring", "size": "1MiB", **arguments}

@@ -77,7 +77,8 @@ TEST_CASE("only what NCCL can run competes for the best, unless all may",
   Experiment experiment = experiment_of(rows);
   const auto best = [&] {
     std::vector<std::string> names;
-    for (const SizeSummary& size : summarize(experiment, rows, {}).blocks.at(0).sizes) {
+    const ResultSummary summary = summarize(experiment, rows, {});
+    for (const SizeSummary& size : summary.blocks.at(0).sizes) {
       names.push_back(size.best.algorithm + " " + size.best.legal_in);
     }
     return names;
@@ -138,6 +139,8 @@ TEST_CASE("a block states the interval of measured times if it has a row of NCCL
   experiment.fabrics[0].intervals["allreduce"] = "90 % of them";
   CHECK(summarize(experiment, rows, {}).blocks.at(0).interval.empty());
   rows.push_back(row("ring", "LL", 1, 2048, 20));
+  CHECK(summarize(experiment, rows, {}).blocks.at(0).interval.empty());
+  rows.back().algorithm = "nccl-default";
   CHECK(summarize(experiment, rows, {}).blocks.at(0).interval == "90 % of them");
   CHECK(table_text(experiment, rows, {}).find("\n  90 % of them\n") != std::string::npos);
 }

@@ -189,9 +189,10 @@ std::vector<BadExperiment> make_bad_experiments() {
        ":6:55: efficiency is '2'; expected > 0, <= 1"},
       {"list in list", experiment_with({{"sizes", "[[1KiB]]"}}),
        ":5:9: found a list; expected a single value"},
-      {"unknown datatype", experiment_with({{"datatype", "fp32"}}),
-       ":6:11: unknown datatype 'fp32'; expected one of int8, uint8, float16, bfloat16, int32, "
-       "uint32, float32, int64, uint64, float64"},
+      {"unknown datatype", experiment_with({{"datatype", "fp33"}}),
+       ":6:11: unknown datatype 'fp33'; expected one of int8, uint8, fp8_e4m3, fp8_e5m2, f8e4m3, "
+       "f8e5m2, float16, half, fp16, bfloat16, bf16, int32, uint32, float32, float, fp32, int64, "
+       "uint64, float64, double, fp64 (did you mean 'fp32'?)"},
       {"empty file", "", ": found nothing; expected a YAML document"},
       {"no mapping", "hello\n", ":1:1: experiment is 'hello'; expected a mapping (key: value)"},
       {"fabric twice", experiment_with({{"fabrics", "[dgx1, dgx1]"}}),

@@ -151,9 +151,9 @@ TEST_CASE("a tuned table names the programs of its sweep and can be used again",
           "[experiments][programs]") {
   const test::TemporaryFolder folder;
   test::write_file(folder / "programs/ap.xml", xml_of("all-pairs", 8, 2));
-  const Experiment sweep = parse_experiment(
-      experiment_with(with_algorithms("[ring, {file: programs/ap.xml, name: ap}]")),
-      folder / "sweep.yaml");
+  auto lines = with_algorithms("[ring, {file: programs/ap.xml, name: ap}]");
+  lines.emplace_back("legal", "any");
+  const Experiment sweep = parse_experiment(experiment_with(lines), folder / "sweep.yaml");
   run_experiment(sweep, {.folder = folder / "run"});
   const auto blocks = tune_dispatch(sweep, read_run_results(sweep, folder / "run").rows, 0.01);
   const std::string yaml = to_yaml(dispatch_table(sweep, blocks, folder / "tables"));

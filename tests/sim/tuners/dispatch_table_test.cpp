@@ -71,7 +71,11 @@ TEST_CASE("a range includes its lower end and not its upper one", "[sim][dispatc
   CHECK(algorithm_for(*tuner, 1 << 20) == "tree");
   CHECK(algorithm_for(*tuner, 1ULL << 40) == "tree");
   const Config small = tuner->choose(call_of(CollectiveKind::AllReduce, 4));
-  CHECK(small == Config{.algorithm = "all-pairs", .protocol = Protocol::LL, .instances = 2});
+  CHECK(small == Config{.algorithm = "all-pairs",
+                        .protocol = Protocol::LL,
+                        .instances = 2,
+                        .tile_bytes = 32768,
+                        .slots = 8});
   const Config middle = tuner->choose(call_of(CollectiveKind::AllReduce, 65536));
   CHECK(middle == Config{.algorithm = "spread-ring",
                          .protocol = Protocol::LL128,

@@ -217,7 +217,7 @@ TEST_CASE("mistakes in specs have their place", "[topology_models][registry]") {
   says(spec_refusal("{gpus: 3}"), "e.yaml:1:1", "'name'");
   says(spec_refusal("{name: dgx1, gpus: 3}"), "e.yaml:1:14",
        "expected one of name, bandwidth, latency");
-  says(spec_refusal("{name: alps, nic_binding: singlenic}"), "e.yaml:1:27", "'single_nic'");
+  says(spec_refusal("{name: alps, nic_binding: singel_nic}"), "e.yaml:1:27", "'single_nic'");
   says(spec_refusal("{name: alps, routing: ugal}"), "e.yaml:1:23",
        "one of adaptive, minimal, valiant");
   says(spec_refusal("{name: alps, groups: 25}"), "e.yaml:1:22", "groups is '25'");
