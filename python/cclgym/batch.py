@@ -50,7 +50,7 @@ class Table(Mapping[str, np.ndarray]):
         return pandas.DataFrame(dict(self._columns))
 
     def __repr__(self) -> str:
-        return f"<cclgym.{type(self).__name__}: {self.rows} rows of {', '.join(self)}>"
+        return f"<cclgym.{type(self).__name__}: {self.rows} rows, {len(self)} columns>"
 
     def _repr_html_(self) -> str:
         columns = [column.tolist() for column in self.values()]

@@ -158,13 +158,6 @@ def _fabric(fabric: Any) -> dict[str, Any]:
     return {"fabric": spec.get("name"), **{key: value for key, value in spec.items() if key != "name"}}
 
 
-def _sizes(sizes: Any) -> Any:
-    """Numbers are bytes, and get this unit."""
-    if isinstance(sizes, (list, tuple)):
-        return [size_text(size, "sizes") for size in sizes]
-    return size_text(sizes, "sizes")
-
-
 def _error(code: int, command: str, text: str) -> Exception:
     option = re.match(r"--([a-z-]+): ", text)
     if option:
@@ -212,7 +205,7 @@ def _run(command: str, files: Sequence[Any], options: Mapping[str, Any],
 def synthesize(fabric: Fabric | str | os.PathLike[str] | Mapping[str, Any], collective: str,
                out: str | os.PathLike[str] | None = None, *, root: int | None = None,
                group: Sequence[int] | None = None, pareto: bool = False, throughput: bool = False,
-               sizes: str | int | Sequence[str | int] | None = None, cost_model: str | os.PathLike[str] | None = None,
+               sizes: str | int | None = None, cost_model: str | os.PathLike[str] | None = None,
                dialect: str | None = None, time_limit: float | None = None,
                max_conflicts: int | None = None, jobs: int | None = None, no_sweep: bool = False,
                progress: Lines | None = None) -> Synthesis:
@@ -228,7 +221,7 @@ def synthesize(fabric: Fabric | str | os.PathLike[str] | Mapping[str, Any], coll
     try:
         values, messages = _run("synthesize", [], {
             **_fabric(fabric), "collective": collective, "out": folder, "root": root, "group": group,
-            "pareto": pareto, "throughput": throughput, "sizes": _sizes(sizes),
+            "pareto": pareto, "throughput": throughput, "sizes": size_text(sizes, "sizes"),
             "cost_model": cost_model, "dialect": dialect, "time_limit": time_limit,
             "max_conflicts": max_conflicts, "jobs": jobs, "no_sweep": no_sweep}, progress)
     except BaseException:

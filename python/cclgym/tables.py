@@ -12,7 +12,9 @@ SHOWN = 20
 
 
 def number_text(value: Any) -> str:
-    """A cell's text: floats with six digits."""
+    """A cell's text: floats with six digits, and lists with commas."""
+    if isinstance(value, list):
+        return ", ".join(map(number_text, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

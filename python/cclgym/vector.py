@@ -160,7 +160,7 @@ class VectorEnvironment(_Base):
                 future.set_exception(problem)
 
         self._sent = future, os.getpid()
-        threading.Thread(target=run, daemon=True).start()
+        threading.Thread(target=run).start()  # no daemon: the interpreter waits for it at its end
 
     def recv(self) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Waits for the step of send(), and returns or raises what step() would."""

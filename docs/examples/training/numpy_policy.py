@@ -11,8 +11,8 @@ import sys
 import cclgym
 import numpy as np
 
-updates = int(sys.argv[1]) if len(sys.argv) > 1 else 600
-options = {"fabric": "ndv4", "actions": "stock-nccl", "legal": "nccl", "episode": 64,
+updates = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+options = {"fabric": "ndv4", "actions": "stock-nccl", "episode": 64,
            "workload": {"name": "sweep", "collectives": ["allreduce", "allgather"], "sizes": "1KiB..256MiB x4"}}
 random = np.random.default_rng(1)
 halves = [cclgym.make_vec("CollectiveTuning-v0", 16, options, autoreset_mode="SameStep") for _ in range(2)]

@@ -53,7 +53,7 @@ def cleanrl():
 
 
 def numpy():
-    first, last = numbers(output("docs/examples/training/numpy_policy.py", "600"))
+    first, last = numbers(output("docs/examples/training/numpy_policy.py", "300"))
     assert last > first + 0.2, "nothing was learned"
 
 
