@@ -162,10 +162,13 @@ std::shared_ptr<const TuningSetup> setup_of_label(const PolicyFile& policy,
   if (collectives.empty()) {
     throw UserError(unknown_name_message("machine", label, machines_of_policy(policy)));
   }
-  return read_tuning_setup(
+  auto setup = std::make_shared<TuningSetup>(*read_tuning_setup(
       parse_yaml(fmt::format("{{fabric: {}, cost_model: {}, {}}}", fabric_yaml(machine.spec),
                              scalar(cost_model), options),
-                 "machine " + quoted(label)));
+                 "machine " + quoted(label))));
+  // The rules of the policy have this label, which may name options as earlier versions did.
+  setup->fabric_label = label;
+  return setup;
 }
 
 }  // namespace cclgym

@@ -170,8 +170,8 @@ TEST_CASE("damaged results are refused with the place", "[experiments][results-c
   check_contains(results_refusal(with(",ring,", ",\"ring\",")),
                  "algorithm is '\"ring\"'; expected plain text");
   check_contains(results_refusal(with(",flow,", ",fl\tow,")), "engine is 'fl\\tow'");
-  check_contains(results_refusal(with(",0.1.0", "")), ":2:1: found 27 fields; expected 28");
-  check_contains(results_refusal(with(",0.1.0", ",0.1.0,")), "found 29 fields");
+  check_contains(results_refusal(with(",0.1.0", "")), ":2:1: found 28 fields; expected 29");
+  check_contains(results_refusal(with(",0.1.0", ",0.1.0,")), "found 30 fields");
   check_contains(results_refusal(header + "\n" + good), ":2:1: found 1 fields");
   check_contains(results_refusal(header + good + good),
                  ":3:1: cell_key 'ndv4/allreduce/ring/LL/c1");

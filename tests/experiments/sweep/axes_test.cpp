@@ -177,7 +177,7 @@ TEST_CASE("a tuner has one cell per size and seed, with its choice", "[experimen
                                              {"threads", "[256, 512]"},
                                              {"sizes", "[1KiB, 64KiB]"},
                                              {"seeds", "[3, 4]"},
-                                             {"engine", "flow"},
+                                             {"legal", "any"},
                                              {"baseline", "{algorithm: 'dispatch:t.yaml'}"}});
   const std::vector<std::string> keys = keys_of(experiment);
   REQUIRE(keys.size() == 2 * 2 * 2 * 2 * 2 + 2 * 2);
