@@ -27,8 +27,9 @@ TimeUnit unit_for(double largest_s) {
   return {"us", 1e6};
 }
 
-Column time_column(std::string heading, std::vector<std::optional<double>> times_s) {
-  double largest_s = 0;
+// At least `largest_s` decides on the unit: columns to be compared have the same.
+Column time_column(std::string heading, std::vector<std::optional<double>> times_s,
+                   double largest_s = 0) {
   for (const std::optional<double>& time_s : times_s) {
     largest_s = std::max(largest_s, time_s.value_or(0));
   }
@@ -150,14 +151,20 @@ class JobText {
       busbw.cells.push_back(fmt::format("{:.1f}", bus_bandwidth_Bps(call) / 1e9));
       shares.push_back(share(call.total_s));
     }
-    std::vector<Column> columns{std::move(communicators),   std::move(collectives),
-                                std::move(sizes),           std::move(ranks),
-                                std::move(configurations),  std::move(numbers),
-                                time_column("time", time_s)};
-    const bool traced =
-        std::any_of(measured_s.begin(), measured_s.end(),
-                    [](const auto& time_s_or_none) { return time_s_or_none.has_value(); });
-    if (traced) columns.push_back(time_column("measured", measured_s));
+    double longest_s = 0;
+    bool traced = false;
+    for (std::size_t i = 0; i < rows; ++i) {
+      longest_s = std::max({longest_s, *time_s[i], measured_s[i].value_or(0)});
+      traced = traced || measured_s[i].has_value();
+    }
+    std::vector<Column> columns{std::move(communicators),
+                                std::move(collectives),
+                                std::move(sizes),
+                                std::move(ranks),
+                                std::move(configurations),
+                                std::move(numbers),
+                                time_column("time", time_s, longest_s)};
+    if (traced) columns.push_back(time_column("measured", measured_s, longest_s));
     columns.push_back(time_column("wait", wait_s));
     columns.push_back(std::move(busbw));
     columns.push_back(percent_column("of step", shares));

@@ -89,11 +89,16 @@ TEST_CASE("the table of calls has the durations of a trace", "[workloads][output
   const std::string text = text_of(made);
   INFO(text);
   CHECK(text.find("\nnote: 2 events are missing\n") != std::string::npos);
-  CHECK(
-      text.find(
-          "\n  communicator  call        size  ranks  configuration        calls    time  measured"
-          "   wait  busbw  of step\n") != std::string::npos);
-  CHECK(text.find("ring Simple 1 ch         1  672.49     800.0  666.7") != std::string::npos);
+  CHECK(text.find(
+            "\n  communicator  call        size  ranks  configuration        calls   time  measured"
+            "   wait  busbw  of step\n") != std::string::npos);
+  CHECK(text.find("ring Simple 1 ch         1  672.5     800.0  666.7") != std::string::npos);
+  // Times that are compared have one unit.
+  JobGraph slow = tiny_job();
+  for (RankProgram& program : slow.programs) program.ops[1].seconds = 1.5e-3;
+  const SimulatedJob other(std::move(slow), fabric_of("ring", 3), "hockney",
+                           {.tuners = {.job = "ring/Simple/1"}});
+  CHECK(text_of(other).find("0.672     1.500  666.7") != std::string::npos);
   CHECK(text.find("\n  measured: mean duration in the trace") != std::string::npos);
   const auto json =
       nlohmann::json::parse(job_json(made.job, made.record, made.breakdown, *made.fabric, {}));

@@ -184,11 +184,11 @@ void LeftOutCalls::leave_out(JobOp& op, const std::string& file, std::string_vie
         .origin = op.origin,
         .seconds = op.seconds,
         .communicates = true};
-  const std::string kept =
-      rows_.size() < kMostReasons || row_of_.contains(reason) ? reason : "other reasons";
-  const auto [place, added] = row_of_.try_emplace(kept, rows_.size());
+  const bool kept = rows_.size() < kMostReasons || row_of_.contains(reason);
+  const auto [place, added] = row_of_.try_emplace(kept ? reason : "other reasons", rows_.size());
   if (added) {
-    rows_.push_back({.reason = kept, .file = file, .name = std::string(name), .origin = op.origin});
+    rows_.push_back(
+        {.reason = place->first, .file = file, .name = std::string(name), .origin = op.origin});
   }
   rows_[place->second].count += 1;
   rows_[place->second].seconds += op.seconds;
