@@ -30,6 +30,16 @@ std::string text_of(const SimulatedJob& made, const JobTextOptions& options = {}
   return job_text(made.job, made.record, made.breakdown, *made.fabric, options);
 }
 
+// Time, measured time and wait of the first call in a table of calls of tiny_job().
+std::vector<double> numbers_of_first_call(const std::string& text) {
+  const std::string configuration = "ring Simple 1 ch";
+  std::istringstream row(text.substr(text.find(configuration) + configuration.size()));
+  double calls = 0;
+  std::vector<double> numbers(3);
+  row >> calls >> numbers[0] >> numbers[1] >> numbers[2];
+  return numbers;
+}
+
 // Two computations of 1 ms around an AllGather; rank 2 computes 2 ms first.
 JobGraph tiny_job() {
   JobGraph job = empty_job(3);
@@ -89,16 +99,14 @@ TEST_CASE("the table of calls has the durations of a trace", "[workloads][output
   const std::string text = text_of(made);
   INFO(text);
   CHECK(text.find("\nnote: 2 events are missing\n") != std::string::npos);
-  CHECK(text.find(
-            "\n  communicator  call        size  ranks  configuration        calls   time  measured"
-            "   wait  busbw  of step\n") != std::string::npos);
-  CHECK(text.find("ring Simple 1 ch         1  672.5     800.0  666.7") != std::string::npos);
+  CHECK(text.find("time  measured") != std::string::npos);
+  CHECK(numbers_of_first_call(text) == std::vector<double>{672.5, 800, 666.7});
   // Times that are compared have one unit.
   JobGraph slow = tiny_job();
   for (RankProgram& program : slow.programs) program.ops[1].seconds = 1.5e-3;
   const SimulatedJob other(std::move(slow), fabric_of("ring", 3), "hockney",
                            {.tuners = {.job = "ring/Simple/1"}});
-  CHECK(text_of(other).find("0.672     1.500  666.7") != std::string::npos);
+  CHECK(numbers_of_first_call(text_of(other)) == std::vector<double>{0.672, 1.5, 666.7});
   CHECK(text.find("\n  measured: mean duration in the trace") != std::string::npos);
   const auto json =
       nlohmann::json::parse(job_json(made.job, made.record, made.breakdown, *made.fabric, {}));
