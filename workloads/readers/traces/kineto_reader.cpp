@@ -117,13 +117,6 @@ constexpr SizedType kTypes[] = {{"Byte", 1},
 // Bytes per element of a type that is not in the table: those of most types of training.
 constexpr std::uint64_t kUnknownTypeBytes = 2;
 
-template <class Row, std::size_t Count>
-std::vector<std::string> row_names(const Row (&rows)[Count]) {
-  std::vector<std::string> names;
-  for (const Row& row : rows) names.emplace_back(row.name);
-  return names;
-}
-
 // Reason why an operation of communication cannot be a call.
 struct Unusable {
   std::string reason;
@@ -275,8 +268,8 @@ class KinetoRankBuilder {
     const auto known = std::find_if(std::begin(kKinetoCollectives), std::end(kKinetoCollectives),
                                     [&](const NamedCollective& row) { return row.name == name; });
     if (!message && known == std::end(kKinetoCollectives)) {
-      std::vector<std::string> names = row_names(kKinetoCollectives);
-      names.insert(names.end(), {"send", "recv"});
+      std::vector<std::string> names{"send", "recv"};
+      for (const NamedCollective& row : kKinetoCollectives) names.emplace_back(row.name);
       throw Unusable{unknown_name_message("Collective name", call.collective, names)};
     }
     const std::vector<std::int32_t> ranks = ranks_of(call);
@@ -506,9 +499,9 @@ JobGraph build_kineto_job(std::size_t count,
                     job.programs.front().file, job.ranks));
   }
   for (const auto& [type, calls] : build.unknown_types) {
-    job.notes.push_back(fmt::format(
-        "{}: {} {} {} bytes per element", unknown_name_message("dtype", type, row_names(kTypes)),
-        counted(calls, "call"), calls == 1 ? "has" : "have", kUnknownTypeBytes));
+    job.notes.push_back(fmt::format("dtype {} is unknown: {} {} {} bytes per element", quoted(type),
+                                    counted(calls, "call"), calls == 1 ? "has" : "have",
+                                    kUnknownTypeBytes));
   }
   if (job.programs.size() > 1) {
     leave_out_unmatched_calls(job, build.left_out);

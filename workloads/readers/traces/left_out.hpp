@@ -32,7 +32,7 @@ class LeftOutCalls {
     std::string reason{};
     std::string file{};
     std::string name{};
-    std::int64_t origin = 0;  ///< number of the first event
+    std::int64_t origin = 0;  ///< JobOp::origin of the first one
     std::int64_t count = 0;
     double seconds = 0;
   };
