@@ -97,7 +97,6 @@ TEST_CASE("the table of calls has the durations of a trace", "[workloads][output
   const SimulatedJob made(std::move(job), fabric_of("ring", 3), "hockney",
                           {.tuners = {.job = "ring/Simple/1"}});
   const std::string text = text_of(made);
-  INFO(text);
   CHECK(text.find("\nnote: 2 events are missing\n") != std::string::npos);
   CHECK(text.find("time  measured") != std::string::npos);
   CHECK(numbers_of_first_call(text) == std::vector<double>{672.5, 800, 666.7});
