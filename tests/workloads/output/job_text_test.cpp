@@ -99,7 +99,7 @@ TEST_CASE("the table of calls has the durations of a trace", "[workloads][output
   const std::string text = text_of(made);
   CHECK(text.find("\nnote: 2 events are missing\n") != std::string::npos);
   CHECK(text.find("time  measured") != std::string::npos);
-  CHECK(numbers_of_first_call(text) == std::vector<double>{672.5, 800, 666.7});
+  CHECK(numbers_of_first_call(text) == std::vector<double>{672.49, 800, 666.7});
   // Times that are compared have one unit.
   JobGraph slow = tiny_job();
   for (RankProgram& program : slow.programs) program.ops[1].seconds = 1.5e-3;
