@@ -206,7 +206,7 @@ std::string comparison_text(const Comparison& comparison, std::size_t worst) {
   text += not_said_text(comparison);
   text += intervals_text(comparison);
   for (const ComparedPart& part : parts_of(comparison)) {
-    text += fmt::format("\n{}, {}\n", part.system, to_string(part.seen));
+    text += fmt::format("\n{}\n", part_title(part.system, part.seen, comparison.cells));
     std::vector<ErrorSummary> rows = by_reach(part.cells);
     const std::vector<ErrorSummary> sets = by_cost_model(part.cells);
     if (sets.size() > 1) rows.insert(rows.end(), sets.begin(), sets.end());

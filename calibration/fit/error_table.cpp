@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "calibration/measure/systems.hpp"
 #include "core/statistics.hpp"
 #include "core/text_columns.hpp"
 #include "core/units.hpp"
@@ -90,12 +91,19 @@ std::vector<ErrorSummary> by_system(std::span<const Compared> cells) {
       [](const Compared&) { return 0; });
 }
 
+std::string part_title(std::string_view system, Seen seen, std::span<const Compared> cells) {
+  const bool published = std::ranges::any_of(
+      measured_systems(), [&](const MeasuredSystem& known) { return known.name == system; });
+  const bool fitted = std::ranges::any_of(cells, [&](const Compared& each) {
+    return each.cell.system == system && each.seen == Seen::Fitted;
+  });
+  if (seen == Seen::HeldOut && !published && !fitted) return std::string(system);
+  return fmt::format("{}, {}", system, to_string(seen));
+}
+
 std::vector<ErrorSummary> by_system_and_seen(std::span<const Compared> cells) {
   return summarise_by(
-      cells,
-      [](const Compared& each) {
-        return fmt::format("{}, {}", each.cell.system, to_string(each.seen));
-      },
+      cells, [&](const Compared& each) { return part_title(each.cell.system, each.seen, cells); },
       [](const Compared&) { return 0; });
 }
 
@@ -108,9 +116,7 @@ std::vector<ErrorSummary> by_cost_model(std::span<const Compared> cells) {
 std::vector<ErrorSummary> by_reach(std::span<const Compared> cells) {
   return summarise_by(
       cells,
-      [](const Compared& each) {
-        return each.cell.nodes == 1 ? "single server" : "several servers";
-      },
+      [](const Compared& each) { return each.cell.nodes == 1 ? "one node" : "several nodes"; },
       [](const Compared& each) { return each.cell.nodes == 1 ? 0 : 1; });
 }
 

@@ -52,11 +52,15 @@ struct ErrorSummary {
 [[nodiscard]] std::vector<ErrorSummary> by_collective(std::span<const Compared> cells);
 /// Errors by system, in the order of the cells.
 [[nodiscard]] std::vector<ErrorSummary> by_system(std::span<const Compared> cells);
-/// Errors by system, with fitted and held-out cells apart: "Polaris, fitted", "Polaris, held out".
+/// Title of the cells of a system that fits have seen, or have not: "Polaris, held out". A system
+/// of the user's own without fitted cells has no word for it: "mine".
+[[nodiscard]] std::string part_title(std::string_view system, Seen seen,
+                                     std::span<const Compared> cells);
+/// Errors by part_title().
 [[nodiscard]] std::vector<ErrorSummary> by_system_and_seen(std::span<const Compared> cells);
 /// Errors by the cost model set used for the simulation: "set h100".
 [[nodiscard]] std::vector<ErrorSummary> by_cost_model(std::span<const Compared> cells);
-/// Errors on one node and on several: "single server" and "several servers".
+/// Errors on one node and on several: "one node" and "several nodes".
 [[nodiscard]] std::vector<ErrorSummary> by_reach(std::span<const Compared> cells);
 
 /// Aligned columns under `heading`.

@@ -75,6 +75,11 @@ TEST_CASE("fitted and held-out cells are never in the same line", "[calibration]
   CHECK(systems[0].group == "A, fitted");
   CHECK(systems[0].cells == 1);
   CHECK(systems[1].group == "A, held out");
+  // No fit can have seen a log of one's own, which needs no word for it.
+  std::vector<Compared> unseen{comparison.cells[1]};
+  unseen[0].seen = Seen::HeldOut;
+  CHECK(part_title("A", Seen::HeldOut, unseen) == "A");
+  CHECK(part_title("Polaris", Seen::HeldOut, unseen) == "Polaris, held out");
   CHECK(systems[1].cells == 2);
   CHECK(systems[1].mean == Approx((std::log(2.0) + std::log(4.0)) / 2));
   CHECK(systems[2].group == "B, not said");
