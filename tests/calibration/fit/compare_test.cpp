@@ -93,7 +93,7 @@ TEST_CASE("fitted and held-out cells are never in the same line", "[calibration]
   Comparison two = comparison;
   two.cells[2].prediction.cost_model = "another";
   CHECK(text.find("set set-of-A") == std::string::npos);
-  CHECK(comparison_text(two, 0).find("  set another          1     2      1.386 ") !=
+  CHECK(comparison_text(two, 0).find("  set another        1     2      1.386 ") !=
         std::string::npos);
   const std::string page = comparison_html(comparison);
   CHECK(page.find("\"A, held out\",2,") != std::string::npos);
