@@ -49,7 +49,7 @@ inline int count_of(const Fabric& fabric, NodeKind kind) {
 }
 
 /// GB/s from one device to another over one link; 0 without a link.
-inline double GBps_between(const Fabric& fabric, const std::string& from, const std::string& to) {
+inline double rate_between(const Fabric& fabric, const std::string& from, const std::string& to) {
   for (const Link& link : fabric.links()) {
     if (node_at(fabric, link.source).name == from && node_at(fabric, link.target).name == to) {
       return link.capacity_Bps() / 1e9;

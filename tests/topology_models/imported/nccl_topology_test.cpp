@@ -29,9 +29,9 @@ std::string nvlinks_to(const std::string& bus, int count, const std::string& kin
          "\" tclass=\"" + kind + "\"/>";
 }
 
-std::string xml_net(int dev, int Mbps, const std::string& more = "") {
+std::string xml_net(int dev, int mbps, const std::string& more = "") {
   return "<net name=\"mlx5_" + std::to_string(dev) + "\" dev=\"" + std::to_string(dev) +
-         "\" speed=\"" + std::to_string(Mbps) + "\" port=\"1\" gdr=\"1\" " + more + "/>";
+         "\" speed=\"" + std::to_string(mbps) + "\" port=\"1\" gdr=\"1\" " + more + "/>";
 }
 
 std::string xml_system(const std::string& inside) {
@@ -71,10 +71,10 @@ TEST_CASE("NCCL's topology: GPUs, NVLinks, a switch and a NIC", "[topology_model
   CHECK(count_of(*fabric, NodeKind::PcieSwitch) == 1);
   CHECK(count_of(*fabric, NodeKind::Nic) == 1);
   CHECK(count_of(*fabric, NodeKind::Host) == 1);
-  CHECK(GBps_between(*fabric, "gpu0", "gpu1") == 6 * 25);
-  CHECK(GBps_between(*fabric, "gpu1", "pcie0") == 48);
-  CHECK(GBps_between(*fabric, "nic0", "pcie0") == 48);
-  CHECK(GBps_between(*fabric, "nic0", "network") == 50);
+  CHECK(rate_between(*fabric, "gpu0", "gpu1") == 6 * 25);
+  CHECK(rate_between(*fabric, "gpu1", "pcie0") == 48);
+  CHECK(rate_between(*fabric, "nic0", "pcie0") == 48);
+  CHECK(rate_between(*fabric, "nic0", "network") == 50);
   for (const Link& link : fabric->links()) CHECK_FALSE(link.latency_stated);
   // Nothing in the file tells an H100 from an H200.
   REQUIRE(fabric->warnings().size() == 1);
@@ -87,8 +87,8 @@ TEST_CASE("NCCL's topology: the same node several times", "[topology_models][imp
   CHECK(fabric->servers() == 3);
   CHECK(fabric->ranks_per_server() == 2);
   CHECK(count_of(*fabric, NodeKind::NetworkSwitch) == 1);
-  CHECK(GBps_between(*fabric, "node2/gpu0", "node2/gpu1") == 150);
-  CHECK(GBps_between(*fabric, "network", "node2/nic0") == 50);
+  CHECK(rate_between(*fabric, "node2/gpu0", "node2/gpu1") == 150);
+  CHECK(rate_between(*fabric, "network", "node2/nic0") == 50);
   CHECK(import_complaint(gpus_on_switches(3, "sm=\"80\""), 2) ==
         "NCCL's topology m has no NIC to join 2 nodes with; expected nodes = 1, or a description "
         "with NICs");
@@ -104,14 +104,14 @@ TEST_CASE("NCCL's topology: NVSwitches are one device of several chips",
   CHECK(nvswitch.kind == NodeKind::NvSwitch);
   CHECK(nvswitch.multiplicity == 2);
   CHECK_FALSE(nvswitch.computes);
-  CHECK(GBps_between(*fabric, "gpu2", "nvswitch0") == 7 * 25);
+  CHECK(rate_between(*fabric, "gpu2", "nvswitch0") == 7 * 25);
   // Three sockets of AMD, each joined to the others.
-  CHECK(GBps_between(*fabric, "host0", "host2") == 16);
+  CHECK(rate_between(*fabric, "host0", "host2") == 16);
   // Ranks number the GPUs, whatever their order in the file.
-  CHECK(GBps_between(*fabric, "gpu0", "host2") == 48);
+  CHECK(rate_between(*fabric, "gpu0", "host2") == 48);
   const FabricPtr blackwell = imported(gpus_on_switches(3, "sm=\"100\""));
   CHECK(node_at(*blackwell, 3).computes);  // NVLink SHARP
-  CHECK(GBps_between(*blackwell, "gpu2", "nvswitch0") == 7 * 50);
+  CHECK(rate_between(*blackwell, "gpu2", "nvswitch0") == 7 * 50);
 }
 
 TEST_CASE("NCCL's topology: the model is that of the device, else the nearest",
@@ -123,7 +123,7 @@ TEST_CASE("NCCL's topology: the model is that of the device, else the nearest",
   };
   CHECK(of("sm=\"90\"", "0x2335")->gpu_model() == "H200");
   CHECK(of("sm=\"90\"", "0x2335")->warnings().empty());
-  CHECK(GBps_between(*of("sm=\"90\"", "0x2335"), "gpu0", "host0") == 12);
+  CHECK(rate_between(*of("sm=\"90\"", "0x2335"), "gpu0", "host0") == 12);
   CHECK(of("sm=\"80\"", "0x2335")->gpu_model() == "A100");  // the GPU itself knows better
   for (const auto& [sm, model] : std::map<std::string, std::string>{
            {"75", "V100"}, {"89", "A10G"}, {"103", "B200"}, {"120", "B200"}, {"61", "V100"}}) {
@@ -147,7 +147,7 @@ TEST_CASE("NCCL's topology: files of RCCL", "[topology_models][imported]") {
     return imported("<!-- RCCL -->\n" + text);
   };
   CHECK(of("gfx942")->gpu_model() == "MI300X");
-  CHECK(GBps_between(*of("gfx942"), "gpu0", "gpu1") == 6 * 64);
+  CHECK(rate_between(*of("gfx942"), "gpu0", "gpu1") == 6 * 64);
   CHECK(of("gfx942")->max_relays() == 1000);  // xGMI routes by itself
   CHECK(of("910")->gpu_model() == "MI250X");
   CHECK(of("gfx90a:sramecc+:xnack-")->gpu_model() == "MI250X");
@@ -170,12 +170,12 @@ TEST_CASE("NCCL's topology: what NCCL assumes is assumed, with a warning",
           "<nic>" + xml_net(2, 25000) + "</nic>" + xml_pci("15", "", "class=\"0x010802\"") +
           xml_pci("16", "", "class=\"0x020000\"") + "<strange/>",
       "arch=\"ppc64\"")));
-  CHECK(GBps_between(*fabric, "gpu0", "host0") == 12);
+  CHECK(rate_between(*fabric, "gpu0", "host0") == 12);
   // The ports of a card share its link.
   CHECK(count_of(*fabric, NodeKind::Nic) == 3);
-  CHECK(GBps_between(*fabric, "nic0", "host0") == 3);
-  CHECK(GBps_between(*fabric, "nic1", "network") == 1.25);
-  CHECK(GBps_between(*fabric, "nic2", "host0") == 3.125);  // a virtual NIC
+  CHECK(rate_between(*fabric, "nic0", "host0") == 3);
+  CHECK(rate_between(*fabric, "nic1", "network") == 1.25);
+  CHECK(rate_between(*fabric, "nic2", "host0") == 3.125);  // a virtual NIC
   CHECK(fabric->host().nics_behind_host_bridge);
   CHECK(warns(*fabric, "2 PCIe devices have no link_speed that NCCL knows: it takes 8 GT/s"));
   CHECK(warns(*fabric, "2 PCIe devices have no link_width: "));
@@ -190,7 +190,7 @@ TEST_CASE("NCCL's topology: what NCCL assumes is assumed, with a warning",
 TEST_CASE("NCCL's topology: rates between sockets are those of NCCL",
           "[topology_models][imported]") {
   const auto rate = [](const std::string& of) {
-    return GBps_between(
+    return rate_between(
         *imported(xml_system(xml_cpu(xml_pci("11", xml_gpu(0, ""))) + xml_cpu("", of))), "host0",
         "host1");
   };
@@ -213,7 +213,7 @@ TEST_CASE("NCCL's topology: CPUs at NVLink, and several hosts at one NVSwitch",
   CHECK(fabric->ranks() == 2);
   CHECK(fabric->gpu_model() == "GH200");
   CHECK(fabric->host().cpu == HostCpu::Arm);
-  CHECK(GBps_between(*fabric, "host0", "host1") == 0);
+  CHECK(rate_between(*fabric, "host0", "host1") == 0);
   double c2c_GBps = 0;
   for (const Link& link : fabric->links()) {
     if (link.kind == LinkKind::Generic) c2c_GBps = link.capacity_Bps() / 1e9;

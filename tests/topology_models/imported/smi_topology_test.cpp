@@ -38,17 +38,17 @@ TEST_CASE("nvidia-smi topo -m: GPUs, NVLinks, a switch and a NIC", "[topology_mo
   const FabricPtr fabric = imported(kPair);
   CHECK(fabric->ranks() == 2);
   CHECK(fabric->gpu_model() == "A100");
-  CHECK(GBps_between(*fabric, "gpu0", "gpu1") == 12 * 25);
+  CHECK(rate_between(*fabric, "gpu0", "gpu1") == 12 * 25);
   CHECK(count_of(*fabric, NodeKind::NvSwitch) == 0);
   CHECK(count_of(*fabric, NodeKind::Host) == 2);
-  CHECK(GBps_between(*fabric, "host0", "host1") == 16);
+  CHECK(rate_between(*fabric, "host0", "host1") == 16);
   // PXB: a switch with GPU 0 and the NIC.
   CHECK(count_of(*fabric, NodeKind::PcieSwitch) == 1);
-  CHECK(GBps_between(*fabric, "gpu0", "pcie0") == 24);
-  CHECK(GBps_between(*fabric, "nic0", "pcie0") == 24);
-  CHECK(GBps_between(*fabric, "pcie0", "host0") == 24);
-  CHECK(GBps_between(*fabric, "gpu1", "host1") == 24);
-  CHECK(GBps_between(*fabric, "nic0", "network") == 25);
+  CHECK(rate_between(*fabric, "gpu0", "pcie0") == 24);
+  CHECK(rate_between(*fabric, "nic0", "pcie0") == 24);
+  CHECK(rate_between(*fabric, "pcie0", "host0") == 24);
+  CHECK(rate_between(*fabric, "gpu1", "host1") == 24);
+  CHECK(rate_between(*fabric, "nic0", "network") == 25);
   CHECK_FALSE(fabric->host().nics_behind_host_bridge);
   CHECK(warns(*fabric,
               "the text does not name the GPUs, so the GPUs are taken for A100, by 12 NVLinks"));
@@ -63,12 +63,12 @@ TEST_CASE("nvidia-smi topo -m: more NVLinks than a GPU has lead to NVSwitches",
           "[topology_models][imported]") {
   const FabricPtr eight = imported(equal_gpus(8, "NV18"));
   CHECK(count_of(*eight, NodeKind::NvSwitch) == 1);
-  CHECK(GBps_between(*eight, "gpu7", "nvswitch0") == 18 * 25);
+  CHECK(rate_between(*eight, "gpu7", "nvswitch0") == 18 * 25);
   CHECK(count_of(*eight, NodeKind::Host) == 1);  // by the equal CPU affinity
   CHECK(eight->gpu_model() == "H100");
   const FabricPtr mesh = imported(equal_gpus(4, "NV4"));
   CHECK(count_of(*mesh, NodeKind::NvSwitch) == 0);
-  CHECK(GBps_between(*mesh, "gpu0", "gpu3") == 100);
+  CHECK(rate_between(*mesh, "gpu0", "gpu3") == 100);
   CHECK(mesh->gpu_model() == "A100");
   // The status of the NVLinks says how many a GPU has.
   std::string text = equal_gpus(3, "NV6");
@@ -79,8 +79,8 @@ TEST_CASE("nvidia-smi topo -m: more NVLinks than a GPU has lead to NVSwitches",
   text += "\t Link 6: <inactive>\n";
   const FabricPtr dgx2 = imported(text);
   CHECK(dgx2->gpu_model() == "V100");
-  CHECK(GBps_between(*dgx2, "gpu0", "nvswitch0") == 150);
-  CHECK(GBps_between(*dgx2, "gpu0", "host0") == 12);
+  CHECK(rate_between(*dgx2, "gpu0", "nvswitch0") == 150);
+  CHECK(rate_between(*dgx2, "gpu0", "host0") == 12);
   CHECK(
       import_complaint("\tGPU0\tGPU1\tGPU2\nGPU0 X NV12 NV8\nGPU1 NV12 X NV8\nGPU2 NV8 NV8 X\n") ==
       "m: GPU0 has NV12 and NV8, more NVLinks than a GPU has; expected one number to all GPUs on "
@@ -97,7 +97,7 @@ TEST_CASE("nvidia-smi topo -m: names of GPUs", "[topology_models][imported]") {
   CHECK(named("NVIDIA GH200 480GB")->gpu_model() == "GH200");
   CHECK(named("NVIDIA A10G")->gpu_model() == "A10G");
   CHECK(named("NVIDIA H100 80GB HBM3")->warnings().size() == 1);  // rates
-  CHECK(GBps_between(*named("NVIDIA H200"), "gpu0", "host0") == 48);
+  CHECK(rate_between(*named("NVIDIA H200"), "gpu0", "host0") == 48);
   const FabricPtr ada = named("NVIDIA L40S");
   CHECK(ada->gpu_model() == "A10G");
   CHECK(warns(*ada, "there is no model of GPUs of compute capability 8.9"));
@@ -118,10 +118,10 @@ TEST_CASE("nvidia-smi topo -m: switches below a switch, and hosts", "[topology_m
   CHECK(fabric->ranks() == 3);
   CHECK(count_of(*fabric, NodeKind::PcieSwitch) == 3);
   CHECK(count_of(*fabric, NodeKind::Host) == 2);
-  CHECK(GBps_between(*fabric, "gpu0", "pcie1") == 24);
-  CHECK(GBps_between(*fabric, "pcie1", "pcie0") == 24);
-  CHECK(GBps_between(*fabric, "nic0", "pcie2") == 24);
-  CHECK(GBps_between(*fabric, "nic1", "host1") == 24);
+  CHECK(rate_between(*fabric, "gpu0", "pcie1") == 24);
+  CHECK(rate_between(*fabric, "pcie1", "pcie0") == 24);
+  CHECK(rate_between(*fabric, "nic0", "pcie2") == 24);
+  CHECK(rate_between(*fabric, "nic1", "host1") == 24);
   // PHB and NODE: the same host, no switch.
   const FabricPtr host = imported(
       "\tGPU0\tGPU1\tNIC0\nGPU0\t X\tNODE\tPHB\nGPU1\tNODE\t X\tNODE\nNIC0\tPHB\tNODE\t X\n");
