@@ -81,8 +81,10 @@ std::uint64_t size_of(const Arguments& arguments, CollectiveKind collective, int
     throw UserError(argument_location("size"), check_size(collective, bytes, ranks, element_bytes));
   }
   if (rounded != bytes) {
-    print_error("note: {}: nccl-tests rounds so, too\n",
-                rounding_text(collective, bytes, ranks, rounded));
+    const bool aligned =
+        size_granularity(collective, ranks) > 1 && bytes >= 16U * static_cast<unsigned>(ranks);
+    print_error("note: {}{}\n", rounding_text(collective, bytes, ranks, rounded),
+                aligned ? ": 16 B per rank, as nccl-tests" : ": whole elements");
   }
   return rounded;
 }

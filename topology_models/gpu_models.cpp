@@ -151,8 +151,10 @@ std::vector<const GpuModel*> nearest_gpu_models(
     }
     if (distance == least) nearest.push_back(&model);
   }
-  std::ranges::stable_partition(
-      nearest, [&](const GpuModel* model) { return model->with_arm_cpu == gpu.with_arm_cpu; });
+  // clang 14 cannot parse the form for ranges.
+  std::stable_partition(nearest.begin(), nearest.end(), [&](const GpuModel* model) {
+    return model->with_arm_cpu == gpu.with_arm_cpu;
+  });
   return nearest;
 }
 

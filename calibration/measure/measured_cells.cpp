@@ -110,6 +110,10 @@ std::string modelled_release(const std::string& version, std::vector<std::string
     notes.push_back(fmt::format(
         "the choice of NCCL {} is not modelled; its rows are simulated as of {}, the nearest one",
         version, modelled));
+  } else if (parse_nccl_version(version) > kNewestNccl) {
+    notes.push_back(fmt::format(
+        "NCCL {} is newer than {}, the newest modelled release, whose choice is simulated", version,
+        kNewestNccl.to_string()));
   }
   return modelled;
 }

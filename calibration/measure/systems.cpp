@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "core/error.hpp"
+#include "core/names.hpp"
 #include "core/split.hpp"
 
 namespace cclgym {
@@ -97,8 +98,13 @@ bool is_gpu(std::string_view device, std::string_view model) {
   if (device.empty() || model.empty()) return true;
   std::string words(device);
   std::ranges::replace(words, '-', ' ');
+  std::ranges::replace(words, '_', ' ');
   const std::vector<std::string_view> names = split(words, ' ');
-  return std::ranges::find(names, model) != names.end();
+  const bool other = std::ranges::any_of(names, [](std::string_view name) {
+    const std::string plain = plain_name(name);
+    return plain == "pcie" || plain == "nvl" || plain == "mig";
+  });
+  return !other && std::ranges::find(names, model) != names.end();
 }
 
 std::vector<std::string> fabrics_like(const Measurement& row) {

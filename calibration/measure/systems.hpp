@@ -29,7 +29,8 @@ struct MeasuredSystem {
 /// A system of the user, on any fabric.
 [[nodiscard]] MeasuredSystem own_system(std::string name, std::string fabric);
 
-/// True if a device with this name may be of the model: "NVIDIA A100-SXM4-40GB" of "A100". True if
+/// True if a device with this name may be of the model: "NVIDIA A100-SXM4-40GB" of "A100". Cards on
+/// PCIe (PCIe, NVL) and parts of a GPU (MIG) are not: their links and rates are others. True if
 /// either is empty.
 [[nodiscard]] bool is_gpu(std::string_view device, std::string_view model);
 /// Shipped fabrics whose nodes have the GPUs that the row names, at least as many as the row has

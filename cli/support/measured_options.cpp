@@ -68,6 +68,11 @@ std::string guessed_fabric(const MeasuredRows& measured) {
     if (row.gpu != first->gpu) throw UserError({measured.path, 0, 0}, unnamed);
   }
   const std::vector<std::string> fabrics = fabrics_like(*first);
+  if (fabrics.empty() && !first->gpu.empty()) {
+    throw UserError({measured.path, 0, 0},
+                    fmt::format("{}; no shipped fabric has {} of {} per node", unnamed,
+                                first->ranks / first->nodes, first->gpu));
+  }
   if (fabrics.empty()) throw UserError({measured.path, 0, 0}, unnamed);
   if (network && fabrics.size() > 1) {
     throw UserError({measured.path, 0, 0}, fmt::format("{}; {} is the GPU of {}", unnamed,

@@ -262,6 +262,12 @@ void MeasuredRun::complete(Measurement& row, const MeasuredFileContext& context)
   row.nodes_stated = !devices.empty() || context.nodes.has_value();
   row.system = context.system.value_or("");
   if (!devices.empty()) row.gpu = devices.front().model;
+  for (const MeasuredDevice& device : devices) {
+    if (device.model == row.gpu) continue;
+    row.notes.push_back(fmt::format("the run had {} and {}; the simulation has one kind of GPU",
+                                    row.gpu, device.model));
+    break;
+  }
   if (found.groups > 1) {
     row.notes.push_back(fmt::format(
         "{} groups of {} ran the call at once (NCCL_TESTS_SPLIT); the simulation is of one alone",

@@ -208,7 +208,8 @@ class CellMaker {
     }
     if (count == 0) return;
     experiment_.warnings.push_back(fmt::format(
-        "sizes that the ranks do not divide are rounded down to 16 B per rank, as by nccl-tests: "
+        "sizes that the ranks do not divide are rounded down to 16 B per rank, as by nccl-tests "
+        "(to whole elements below that): "
         "{}{}",
         first, count == 1 ? "" : fmt::format(" (and {} more)", count - 1)));
   }

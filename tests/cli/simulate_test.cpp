@@ -112,9 +112,9 @@ TEST_CASE("simulate: sizes are rounded to the type's elements", "[cli][simulate]
                                     "--size",       size,        "--datatype",  type};
   };
   CHECK(simulate(odd("1022B", "float")).err ==
-        "note: allreduce of 1022 B on 8 ranks runs with 1020 B: nccl-tests rounds so, too\n");
+        "note: allreduce of 1022 B on 8 ranks runs with 1020 B: whole elements\n");
   CHECK(simulate(odd("1023B", "bf16")).err ==
-        "note: allreduce of 1023 B on 8 ranks runs with 1022 B: nccl-tests rounds so, too\n");
+        "note: allreduce of 1023 B on 8 ranks runs with 1022 B: whole elements\n");
   for (const char* type : {"fp16", "half", "BF16"}) CHECK(simulate(odd("1022B", type)).err.empty());
   CHECK(simulate(odd("1023B", "fp8_e4m3")).err.empty());
   CHECK(refusal(odd("3B", "float32"))

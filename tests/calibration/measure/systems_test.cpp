@@ -74,6 +74,12 @@ TEST_CASE("the fabrics of a row's GPUs", "[calibration][systems]") {
   CHECK(fabrics_like(row).empty());  // 16 on one node
   row.nodes = 4;
   CHECK(fabrics_like(row) == std::vector<std::string>{"alps"});
+  for (const char* card : {"NVIDIA H100 PCIe", "NVIDIA H100 NVL", "NVIDIA A100-PCIE-40GB",
+                           "NVIDIA H100 80GB HBM3 MIG 1g.10gb"}) {
+    row.gpu = card;
+    CHECK(fabrics_like(row).empty());
+    CHECK_FALSE(is_gpu(card, "H100"));
+  }
   row.gpu = "NVIDIA GeForce RTX 4090";
   CHECK(fabrics_like(row).empty());
 }
