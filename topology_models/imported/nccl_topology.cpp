@@ -43,7 +43,7 @@ std::int64_t bus_number(std::string_view bus) {
 }
 
 // Gb/s of a PCIe lane (NCCL's kvDictPciGen), or nothing for a text that NCCL does not know.
-std::optional<double> lane_Gbps(std::string_view speed) {
+std::optional<double> lane_gbps(std::string_view speed) {
   constexpr std::array<std::pair<double, double>, 6> kLanes{
       {{2.5, 1.5}, {5, 3}, {8, 6}, {16, 12}, {32, 24}, {64, 48}}};
   double transfers = 0;
@@ -222,7 +222,7 @@ class SystemReader {
 
   double pcie_Bps(const xml_node& pci) {
     const std::string_view speed = pci.attribute("link_speed").value();
-    const std::optional<double> lane = lane_Gbps(speed);
+    const std::optional<double> lane = lane_gbps(speed);
     if (!lane) ++unknown_speeds_;
     constexpr int kMostLanes = 32;
     int width = pci.attribute("link_width").as_int();
@@ -270,9 +270,9 @@ class SystemReader {
       if (net.attribute("dev") && net.attribute("net").as_int(1) != 0) ports.push_back(net);
     }
     for (const xml_node& net : ports) {
-      const int speed_Mbps = net.attribute("speed").as_int();
-      if (speed_Mbps <= 0) ++unknown_nics_;
-      const double rate_Bps = speed_Mbps > 0 ? speed_Mbps * 1e6 / 8 : kDefaultNic_Bps;
+      const int speed_mbps = net.attribute("speed").as_int();
+      if (speed_mbps <= 0) ++unknown_nics_;
+      const double rate_Bps = speed_mbps > 0 ? speed_mbps * 1e6 / 8 : kDefaultNic_Bps;
       if (std::string_view(net.attribute("gdr").value()) == "0") ++nics_without_gdr_;
       const std::size_t device = machine_.add({.kind = NodeKind::Nic,
                                                .order = document_.small(net, "dev", {0, 1'000'000}),
