@@ -16,12 +16,13 @@ FUZZ_TARGET(fabric) {
     const int last = fabric->ranks() - 1;
     if (last > 0 && fabric->route(0, last, 0).empty()) std::abort();
   });
-  fuzz::guarded([&] {
-    // Other texts are fabric files, which are read above with lower limits.
-    if (!text.starts_with('<') && text.find("GPU0") == std::string_view::npos) return;
-    const auto fabric = read_any_fabric(text, "fuzz.txt", 2);
-    if (fabric->servers() != 2 || fabric->route(0, fabric->ranks() - 1, 0).empty()) std::abort();
-  });
+  // Other texts are fabric files, which are read above with lower limits.
+  if (text.starts_with('<') || text.find("GPU0") != std::string_view::npos) {
+    fuzz::guarded([&] {
+      const auto fabric = read_any_fabric(text, "fuzz.txt", 2);
+      if (fabric->servers() != 2 || fabric->route(0, fabric->ranks() - 1, 0).empty()) std::abort();
+    });
+  }
   fuzz::guarded([&] {
     if (expand_names(text.substr(0, 220)).empty()) std::abort();
   });
