@@ -2,12 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <tuple>
 
 #include "core/error.hpp"
 
 namespace cclgym {
+
+namespace {
+
+// GPUs without a model of their own (GpuModel): their compute capability times 10.
+constexpr std::pair<std::string_view, int> kOtherGpus[] = {
+    {"P100", 60}, {"T4", 75},     {"A30", 80},   {"A800", 80}, {"A10", 86},  {"A40", 86},
+    {"3090", 86}, {"A6000", 86},  {"L4", 89},    {"L40", 89},  {"L40S", 89}, {"4090", 89},
+    {"H800", 90}, {"GB300", 103}, {"B300", 103}, {"5090", 120}};
+
+}  // namespace
 
 const std::vector<GpuModel>& gpu_models() {
   using enum GpuVendor;
@@ -156,6 +167,28 @@ std::vector<const GpuModel*> nearest_gpu_models(
     return model->with_arm_cpu == gpu.with_arm_cpu;
   });
   return nearest;
+}
+
+std::vector<std::string> device_words(std::string_view device) {
+  std::vector<std::string> words(1);
+  for (const char c : device) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  return words;
+}
+
+int known_compute_capability(std::string_view device) {
+  int capability = 0;
+  for (const std::string& word : device_words(device)) {
+    for (const auto& [name, its_capability] : kOtherGpus) {
+      if (word == name) capability = its_capability;
+    }
+  }
+  return capability;
 }
 
 std::string unknown_gpu_model_message(std::string_view name) {

@@ -25,6 +25,11 @@ struct GpuModel {
 [[nodiscard]] const std::vector<GpuModel>& gpu_models();
 /// The model of exactly this name (case-sensitive); nullptr if there is none.
 [[nodiscard]] const GpuModel* find_gpu_model(std::string_view name);
+/// Words of a device's name, of letters and digits: "NVIDIA", "A100", "SXM4" and "40GB".
+[[nodiscard]] std::vector<std::string> device_words(std::string_view device);
+/// Compute capability times 10 of a device of NVIDIA that has no model of its own: 90 of "NVIDIA
+/// H800"; 0 if it is not known.
+[[nodiscard]] int known_compute_capability(std::string_view device);
 /// The model with this PCI device number (of NVIDIA or AMD); nullptr if it is of no known model.
 [[nodiscard]] const GpuModel* gpu_model_of_device(int pci_device);
 /// A kind of GPU, known or not.

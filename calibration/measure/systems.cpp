@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/names.hpp"
-#include "core/split.hpp"
+#include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
 
@@ -96,15 +96,12 @@ MeasuredSystem own_system(std::string name, std::string fabric) {
 
 bool is_gpu(std::string_view device, std::string_view model) {
   if (device.empty() || model.empty()) return true;
-  std::string words(device);
-  std::ranges::replace(words, '-', ' ');
-  std::ranges::replace(words, '_', ' ');
-  const std::vector<std::string_view> names = split(words, ' ');
-  const bool other = std::ranges::any_of(names, [](std::string_view name) {
-    const std::string plain = plain_name(name);
+  const std::vector<std::string> words = device_words(device);
+  const bool other = std::ranges::any_of(words, [](const std::string& word) {
+    const std::string plain = plain_name(word);
     return plain == "pcie" || plain == "nvl" || plain == "mig";
   });
-  return !other && std::ranges::find(names, model) != names.end();
+  return !other && std::ranges::find(words, model) != words.end();
 }
 
 std::vector<std::string> fabrics_like(const Measurement& row) {

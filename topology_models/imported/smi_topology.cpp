@@ -1,6 +1,5 @@
 // Reads the matrix of `nvidia-smi topo -m`: what is between every two devices. Rates are not in it.
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <fmt/format.h>
@@ -33,12 +32,6 @@ struct Cell {
 
   friend bool operator==(const Cell&, const Cell&) = default;
 };
-
-// GPUs without a model of their own (GpuModel): their compute capability times 10.
-constexpr std::pair<std::string_view, int> kOtherGpus[] = {
-    {"P100", 60}, {"T4", 75},     {"A30", 80},   {"A800", 80}, {"A10", 86},  {"A40", 86},
-    {"3090", 86}, {"A6000", 86},  {"L4", 89},    {"L40", 89},  {"L40S", 89}, {"4090", 89},
-    {"H800", 90}, {"GB300", 103}, {"B300", 103}, {"5090", 120}};
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -285,18 +278,15 @@ class MatrixReader {
 
   void choose_model() {
     const int links = through_switches_ ? most_nvlinks_ : most_sum_;
-    int architecture = 0;
-    for (const std::string& word : words_of(gpu_name_)) {
+    for (const std::string& word : device_words(gpu_name_)) {
       if (const GpuModel* model = find_gpu_model(word)) {
         machine_.gpu_model = model->name;
         generation_ = model->compute_capability;
         link_Bps_ = model->link_Bps;
         return;
       }
-      for (const auto& [name, its_architecture] : kOtherGpus) {
-        if (word == name) architecture = its_architecture;
-      }
     }
+    int architecture = known_compute_capability(gpu_name_);
     if (architecture == 0 && links > 0) {
       architecture = links <= 6 ? 70 : links <= 12 ? 80 : 90;
       machine_.warnings.push_back(
@@ -321,19 +311,6 @@ class MatrixReader {
     const GpuModel& model = choose_gpu_model(machine_, {.architecture = architecture});
     generation_ = architecture;
     link_Bps_ = model.link_Bps;
-  }
-
-  // The parts of a name that are letters and digits.
-  static std::vector<std::string> words_of(std::string_view name) {
-    std::vector<std::string> words(1);
-    for (const char c : name) {
-      if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-        words.back() += c;
-      } else if (!words.back().empty()) {
-        words.emplace_back();
-      }
-    }
-    return words;
   }
 
   void add_nvlinks() {
