@@ -1,11 +1,13 @@
-// cclgym describe: prints the nodes, links and metrics of a fabric, or the parameters of a cost
-// model with their sources.
+// cclgym describe: prints the nodes, links and metrics of a fabric, the parameters of a cost model
+// with their sources, or what NCCL printed about its communicators.
 #include "topology_models/describe/describe.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "calibration/debug_log/debug_log.hpp"
 #include "cli/descriptions/cost_model_text.hpp"
+#include "cli/descriptions/debug_log_text.hpp"
 #include "cli/descriptions/fabric_json.hpp"
 #include "cli/output/json_output.hpp"
 #include "cli/support/command.hpp"
@@ -19,11 +21,25 @@ namespace cclgym {
 
 namespace {
 
-void describe_cost_model(const Arguments& arguments, const std::vector<std::string>& of_fabrics) {
-  for (const std::string& option : of_fabrics) {
+void refuse_fabric_options(const Arguments& arguments, const std::vector<std::string>& options) {
+  for (const std::string& option : options) {
     if (!arguments.has(option)) continue;
     throw UserError(argument_location(option), "is for `describe fabric`; leave it out");
   }
+}
+
+void describe_log(const Arguments& arguments) {
+  const std::string& name = arguments.text("NAME");
+  constexpr std::size_t kLargestLog = std::size_t{1} << 30U;
+  const DebugLog log = read_debug_log(read_text_file(name, kLargestLog), name);
+  if (wants_json(arguments)) {
+    print_json(debug_log_json(log));
+  } else {
+    print_out("{}", debug_log_text(log, name));
+  }
+}
+
+void describe_cost_model(const Arguments& arguments) {
   const ParameterSet set = named_parameter_set(arguments.text("NAME"));
   if (wants_json(arguments)) {
     print_json(cost_model_json(set));
@@ -67,11 +83,12 @@ void describe_one_fabric(const Arguments& arguments) {
 
 int run_describe(const std::vector<std::string>& args) {
   ArgumentReader reader(describe_command());
-  reader.positional("WHAT", "kind of thing to describe: fabric or cost-model")
+  reader.positional("WHAT", "kind of thing to describe: fabric, cost-model or nccl-log")
       .positional("NAME",
                   "name of a fabric (cclgym list fabrics) or of a cost model (cclgym list "
                   "cost-models), or a file: a .yaml file, or for a fabric also NCCL's topology "
-                  "(NCCL_TOPO_DUMP_FILE) or the output of nvidia-smi topo -m");
+                  "(NCCL_TOPO_DUMP_FILE) or the output of nvidia-smi topo -m; for nccl-log, the "
+                  "output of a run with NCCL_DEBUG=INFO");
   add_fabric_options(reader);
   reader.output("dot", "FILE", "drawing to write in Graphviz's format, for dot -Tsvg FILE")
       .output(
@@ -86,9 +103,14 @@ int run_describe(const std::vector<std::string>& args) {
   if (what == "fabric") {
     describe_one_fabric(*arguments);
   } else if (what == "cost-model") {
-    describe_cost_model(*arguments, of_fabrics);
+    refuse_fabric_options(*arguments, of_fabrics);
+    describe_cost_model(*arguments);
+  } else if (what == "nccl-log") {
+    refuse_fabric_options(*arguments, of_fabrics);
+    describe_log(*arguments);
   } else {
-    throw UserError(unknown_name_message("thing to describe", what, {"fabric", "cost-model"}));
+    throw UserError(
+        unknown_name_message("thing to describe", what, {"fabric", "cost-model", "nccl-log"}));
   }
   return 0;
 }
@@ -98,8 +120,8 @@ int run_describe(const std::vector<std::string>& args) {
 const Command& describe_command() {
   static const Command command{
       .name = "describe",
-      .summary = "Describe a fabric (links, metrics, drawing) or a cost model (values, sources)",
-      .usage = "fabric|cost-model NAME [options]",
+      .summary = "Describe a fabric, a cost model or the log of NCCL_DEBUG (rings, trees, choices)",
+      .usage = "fabric|cost-model|nccl-log NAME [options]",
       .examples =
           "  cclgym describe fabric dgx1\n"
           "  cclgym describe fabric ndv4 --nodes 2 --dot ndv4.dot\n"
@@ -110,7 +132,11 @@ const Command& describe_command() {
           "  cclgym describe fabric system.xml --nodes 4 --yaml my-fabric.yaml\n"
           "      four nodes as NCCL found one (NCCL_TOPO_DUMP_FILE=system.xml), and a fabric file\n"
           "  cclgym describe cost-model h100\n"
-          "      every parameter with its value and where the value comes from\n",
+          "      every parameter with its value and where the value comes from\n"
+          "  cclgym describe nccl-log job.log\n"
+          "      rings, trees and channels of each communicator, what NCCL chose, and why: run "
+          "the\n"
+          "      job with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV,GRAPH,TUNING\n",
       .run = run_describe};
   return command;
 }

@@ -82,14 +82,14 @@ class Reader {
     const YamlValue value = document_.value("gpu_model");
     const std::string model = read_text(value, document_.spec("gpu_model"));
     if (find_gpu_model(model) != nullptr) return model;
-    if (!document_.has("compute_capability")) {
-      throw UserError(value.location(), unknown_gpu_model_message(model));
+    int architecture = known_compute_capability(model);
+    if (document_.has("compute_capability")) {
+      architecture =
+          static_cast<int>(std::lround(10 * read_real(document_.value("compute_capability"),
+                                                      document_.spec("compute_capability"))));
     }
-    const double capability =
-        read_real(document_.value("compute_capability"), document_.spec("compute_capability"));
-    const GpuModel& nearest =
-        *nearest_gpu_models({.architecture = static_cast<int>(std::lround(10 * capability))})
-             .front();
+    if (architecture == 0) throw UserError(value.location(), unknown_gpu_model_message(model));
+    const GpuModel& nearest = *nearest_gpu_models({.architecture = architecture}).front();
     builder_.set_warnings({fmt::format(
         "there is no model of the GPU {}; {}, the nearest by compute capability, stands for it in "
         "memory, NCCL's choice and cost model: {}",

@@ -52,7 +52,8 @@ const std::vector<OptionSpec>& fabric_file_options() {
       {.name = "compute_capability",
        .kind = OptionKind::Real,
        .description = "compute capability of a `gpu_model` that is not in the list (8.9), by which "
-                      "the nearest model stands for it, with a warning",
+                      "the nearest model stands for it, with a warning; known for H800, L40S and "
+                      "others",
        .min = 1,
        .max = 100},
       {.name = "cpu",

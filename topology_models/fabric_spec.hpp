@@ -87,6 +87,9 @@ struct FabricInfo {
   std::vector<FabricFact> facts{};
   /// Hosts of one node: more than one where trays share an NVLink domain.
   int trays = 1;
+
+  /// Number of nodes that have this number of hosts, the last one perhaps with fewer.
+  [[nodiscard]] int nodes_of(int hosts) const { return (hosts + trays - 1) / trays; }
 };
 
 }  // namespace cclgym

@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::uint64_t kEnd = std::uint64_t{1} << 40U;
 
-// Configuration as it appears in a line: "ring,ll128,8".
-std::string line_of(const ConfigChoice& choice, const SourceLocation& where, bool pat) {
+// Configuration as it appears in a line: "ring,ll128,8". NCCL gives it `own_tiles` itself.
+std::string line_of(const ConfigChoice& choice, bool own_tiles, const SourceLocation& where,
+                    bool pat) {
   const Config& config = choice.config;
   const auto algorithm = nccl_algorithm_of_ours(config.algorithm);
   if (!algorithm || (config.algorithm == "pat" && !pat)) {
@@ -27,8 +28,8 @@ std::string line_of(const ConfigChoice& choice, const SourceLocation& where, boo
     throw UserError(where, std::string("a tuner of NCCL cannot set ") + what);
   };
   if (config.instances != 1) cannot("instances");
-  if (choice.tile_bytes) cannot("a tile size; leave 'tile' out of the sweep");
-  if (choice.slots) cannot("slots; leave 'slots' out of the sweep");
+  if (choice.tile_bytes && !own_tiles) cannot("a tile size; leave 'tile' out of the sweep");
+  if (choice.slots && !own_tiles) cannot("slots; leave 'slots' out of the sweep");
   if (config.channels > kMostTunerChannels) cannot("more than 64 channels");
   return fmt::format("{},{},{}", kNcclAlgorithmNames[static_cast<std::size_t>(*algorithm)].csv,
                      lower_case(to_string(config.protocol)), config.channels);
@@ -75,12 +76,12 @@ TunerCsv dispatch_csv(const DispatchTable& table, const std::vector<std::string>
       for (const DispatchRange& range : block.ranges) {
         line(to_string(block.collective), range.from_bytes,
              range.to_bytes == DispatchRange::kNoEnd ? kEnd : range.to_bytes - 1,
-             line_of(range.choice, range.where, pat));
+             line_of(range.choice, range.tiles_by_nccl, range.where, pat));
       }
     }
     if (!table.fallback || !table.fallback->tuner.empty()) continue;
     const DispatchFallback& rest = *table.fallback;
-    const std::string choice = line_of(rest.choice, rest.where, pat);
+    const std::string choice = line_of(rest.choice, false, rest.where, pat);
     for (const CollectiveKind collective : all_collectives()) {
       if (nccl_collective_of(to_string(collective)) &&
           supports(table.algorithms.at(rest.choice.config.algorithm), collective)) {

@@ -122,12 +122,7 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
   FabricSpec spec{.name = system.fabric};
   const FabricInfo* info = find_fabric_info(system.fabric);
   if (info == nullptr) return spec;  // a fabric file has a fixed size
-  int nodes = row.nodes;
-  if (info->trays > 1) {
-    // The hosts of the row are trays.
-    nodes = (nodes + info->trays - 1) / info->trays;
-    while (row.ranks % nodes != 0) ++nodes;
-  }
+  const int nodes = info->nodes_of(row.nodes);
   if (nodes > 1) spec.servers = nodes;
   const int gpus = row.ranks / nodes;
   if (const OptionSpec* option = try_find_option(info->options, "gpus_per_node");
@@ -151,6 +146,12 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
 
 RunPlan run_plan(const MeasuredSystem& system, const Measurement& row) {
   RunPlan plan{.cost_model = system.cost_model};
+  const FabricInfo* info = find_fabric_info(system.fabric);
+  if (info != nullptr && row.ranks % info->nodes_of(row.nodes) != 0) {
+    plan.refusal = fmt::format("{} ranks on {} hosts are not the same number in each of {} racks",
+                               row.ranks, row.nodes, info->nodes_of(row.nodes));
+    return plan;
+  }
   if (system.name == "MI300Xx8") {
     plan.named = rccl_on_mi300x(row.bytes);
   } else if (system.name == "Azure-NDv4" && row.config.starts_with("msccl")) {

@@ -14,6 +14,7 @@
 #include "cost_models/cost_model.hpp"
 #include "cost_models/nccl/nccl_comm.hpp"
 #include "cost_models/nccl/nccl_constants.hpp"
+#include "cost_models/nccl/nccl_estimate.hpp"
 #include "cost_models/nccl/nccl_version.hpp"
 
 namespace cclgym::nccl {
@@ -26,14 +27,8 @@ using ByGpu = std::array<ByNodes, 4>;       ///< Volta, Ampere, Hopper, Blackwel
 
 inline constexpr std::size_t kNetworkRow = 2;  ///< row of ByLink
 
-/// time = latency + bytes / bandwidth. A bandwidth of 0 means that NCCL does not use the
-/// combination.
-struct Estimate {
-  double latency_us = 0;
-  double bandwidth_GBps = 0;
-};
-using Table =
-    std::array<std::array<std::array<Estimate, kProtocols>, kNcclAlgorithms>, kNcclCollectives>;
+using Estimate = NcclEstimate;
+using Table = NcclEstimates;
 
 /// Estimates that NCCL computes when a communicator is created (ncclTopoTuneModel).
 [[nodiscard]] Table estimates_2_8(const NcclComm& comm);
@@ -41,12 +36,6 @@ using Table =
 [[nodiscard]] Table estimates_2_23(const NcclVersion& version, const NcclComm& comm,
                                    const NcclConstants& constants);
 [[nodiscard]] Table estimates(const NcclVersion& version, const NcclComm& comm);
-
-/// Predicted time of one call from an estimate (ncclTopoGetAlgoTime), us; nullopt: not used.
-[[nodiscard]] std::optional<double> time_us(const NcclVersion& version, const NcclComm& comm,
-                                            const Estimate& estimate, NcclCollective collective,
-                                            NcclAlgorithm algorithm, Protocol protocol,
-                                            std::uint64_t bytes);
 
 /// Releases from 2.23 on share one set of formulas; 2.18 to 2.22 share another.
 inline constexpr NcclVersion kNewFormulas{2, 23, 0};

@@ -28,8 +28,8 @@ std::string fabric_of(const Measurement& row, std::span<const MeasuredOn> fabric
   std::string label;
   int fitting = 0;
   for (const MeasuredOn& fabric : fabrics) {
-    const bool same_nodes = (row.nodes + fabric.trays - 1) / fabric.trays == fabric.nodes;
-    if (fabric.ranks != row.ranks || (row.nodes_stated && !same_nodes)) continue;
+    const int nodes = fabric.info == nullptr ? row.nodes : fabric.info->nodes_of(row.nodes);
+    if (fabric.ranks != row.ranks || (row.nodes_stated && fabric.nodes != nodes)) continue;
     label = fabric.label;
     ++fitting;
   }

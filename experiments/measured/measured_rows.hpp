@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "topology_models/fabric_spec.hpp"
+
 namespace cclgym {
 
 /// A measured time to show beside simulated ones.
@@ -25,7 +27,7 @@ struct MeasuredOn {
   std::string label;
   int ranks = 0;
   int nodes = 1;
-  int trays = 1;  ///< hosts of one node (FabricInfo::trays)
+  const FabricInfo* info = nullptr;  ///< null for a fabric file, whose hosts are nodes
 };
 
 /// Reads a file in one of the forms that cclgym compare and fit read, too (measured_file.hpp). A

@@ -77,11 +77,13 @@
           `${format.count(block.nodes, 'node')}, cost model ${block.cost_model}. Each line ` +
           `is an algorithm and protocol with its best configuration at each size` +
           (report.rows.some(report.isChosen) ? ', or a tuner' : '') +
-          `; point at it for the values.` + [block.relays, block.interval, block.drops, block.illegal].filter(note => note).map(note => ` ${note}.`).join('')),
+          `; point at it for the values.` + [block.relays, block.interval, block.drops, block.illegal].filter(note => note)
+              .map(note => ` ${note[0].toUpperCase()}${note.slice(1)}.`).join('')),
       ...report.plotsOf(block),
       element('h3', {}, 'Best configuration by size'),
       element('p', {class: 'muted'}, 'Time of each algorithm and protocol (with its best ' +
-          'configuration) divided by the best time at that size.'),
+          'configuration) divided by the best time at that size' +
+          (block.illegal ? '; below 1: faster, but not legal in NCCL.' : '.')),
       report.bestTable(block), ...report.crossovers(block), ...report.spread(block),
     ], {id: 'block' + i, closed: i >= kMostOpen}));
   });

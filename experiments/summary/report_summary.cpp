@@ -432,11 +432,10 @@ std::vector<MeasuredRow> read_measured_files(const Experiment& experiment) {
   std::vector<MeasuredRow> rows;
   std::vector<MeasuredOn> fabrics;
   for (const ExperimentFabric& one : experiment.fabrics) {
-    const FabricInfo* info = find_fabric_info(one.fabric->name());
     fabrics.push_back({.label = one.label,
                        .ranks = one.fabric->ranks(),
                        .nodes = one.fabric->servers(),
-                       .trays = info == nullptr ? 1 : info->trays});
+                       .info = find_fabric_info(one.fabric->name())});
   }
   for (const std::string& path : experiment.measured) {
     std::vector<MeasuredRow> of_file = read_measured(path, fabrics);

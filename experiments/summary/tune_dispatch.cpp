@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -59,6 +60,7 @@ class Sweep {
   void add(const ResultRow& row, std::optional<double> speedup) {
     const auto [entry, fresh] = numbers_.try_emplace(config_of(row), configs_.size());
     if (fresh) configs_.push_back(entry->first);
+    if (row.algorithm.starts_with("nccl-default")) of_nccl_.insert(entry->second);
     Samples& samples = sizes_[row.size_bytes][entry->second];
     samples.times_us.push_back(row.time_us);
     if (speedup) samples.speedups.push_back(*speedup);
@@ -75,6 +77,8 @@ class Sweep {
         TunedRange next;
         next.range.from_bytes = place == 0 ? 0 : bytes;
         next.range.choice = choice_under(*model_, configs_[config]);
+        const bool stated = next.range.choice.tile_bytes || next.range.choice.slots;
+        next.range.tiles_by_nccl = stated && of_nccl_.contains(config);
         block.ranges.push_back(std::move(next));
       }
       add_size(block.ranges.back(), samples, config);
@@ -159,6 +163,7 @@ class Sweep {
   CollectiveKind collective_;
   std::map<Config, std::size_t, ConfigLess> numbers_;  // in the order of the rows
   std::vector<Config> configs_;
+  std::set<std::size_t> of_nccl_;  // configurations that NCCL chose, with their tiles and slots
   std::map<std::uint64_t, OfSize> sizes_;
 };
 

@@ -1,6 +1,7 @@
 #include "sim/tuners/dispatch_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,6 +18,9 @@
 namespace cclgym {
 
 namespace {
+
+// Values of tiles_by.
+constexpr std::array<std::string_view, 2> kTilesBy{"table", "nccl"};
 
 std::vector<OptionSpec> make_dispatch_options() {
   return {
@@ -64,6 +68,14 @@ std::vector<OptionSpec> make_range_options() {
                       "\"64KiB..1MiB\", \"..64KiB\" (from 0), \"1MiB..\" (no end)",
        .required = true}};
   for (const OptionSpec& spec : config_options()) specs.push_back(spec);
+  specs.push_back({.name = "tiles_by",
+                   .kind = OptionKind::Choice,
+                   .description =
+                       "what chose the tile and slots of the range: this table, or NCCL for this "
+                       "algorithm, protocol and number of channels, so that its tuner need not "
+                       "set them",
+                   .default_text = std::string(kTilesBy[0]),
+                   .choices = {kTilesBy.begin(), kTilesBy.end()}});
   return specs;
 }
 
@@ -80,6 +92,7 @@ std::string ranges_yaml(const std::vector<DispatchRange>& ranges) {
   for (const DispatchRange& range : ranges) {
     std::vector<std::string> parts = config_yaml(range.choice);
     parts.insert(parts.begin(), "sizes: " + range_text(range));
+    if (range.tiles_by_nccl) parts.push_back(fmt::format("tiles_by: {}", kTilesBy[1]));
     widths.resize(std::max(widths.size(), parts.size()));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (i + 1 < parts.size()) parts[i] += ',';
@@ -211,6 +224,9 @@ class Reader {
     read_sizes(option_value(value, dispatch_range_options()[0]), range);
     add_spelled(value);
     range.choice = read_config(value, table_.algorithms);
+    const OptionSpec& tiles_by = dispatch_range_options().back();
+    range.tiles_by_nccl =
+        kTilesBy[read_choice(option_value(value, tiles_by), tiles_by)] == kTilesBy[1];
     const AlgorithmEntry& algorithm = table_.algorithms.at(range.choice.config.algorithm);
     if (!supports(algorithm, collective)) {
       throw UserError(

@@ -26,6 +26,8 @@ struct DispatchRange {
   std::uint64_t from_bytes = 0;
   std::uint64_t to_bytes = kNoEnd;
   ConfigChoice choice{};
+  /// NCCL itself chose the tiles and slots of `choice`, so its tuner need not set them.
+  bool tiles_by_nccl = false;
   SourceLocation where{};
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/core.h>
-#include <optional>
 
 #include "core/error.hpp"
 #include "cost_models/nccl/nccl_plan.hpp"
@@ -48,45 +47,6 @@ std::string_view take(std::string_view& text, std::string_view end) {
 std::string_view last_word(std::string_view text) {
   const std::size_t space = text.find_last_of(" \t");
   return space == std::string_view::npos ? text : text.substr(space + 1);
-}
-
-std::optional<NcclDecision> read_line(std::string_view line, const SourceLocation& where) {
-  const std::size_t arrow = line.find(kArrow);
-  if (arrow == std::string_view::npos) return std::nullopt;
-  // The line begins with "…NCCL INFO AllReduce: 1048576".
-  const std::string_view before = line.substr(0, arrow);
-  const std::size_t colon = before.rfind(": ");
-  std::string_view after = line.substr(arrow + kArrow.size());
-  const auto fail = [&](std::string_view what, std::string_view found) -> void {
-    throw UserError(where,
-                    fmt::format("{} is {}; expected a line such as 'AllReduce: 1024 Bytes -> "
-                                "Algo RING proto LL channel{{Lo..Hi}}={{0..1}}'",
-                                what, quoted(found)));
-  };
-  if (colon == std::string_view::npos) fail("the text before 'Bytes'", before);
-  const std::string_view collective = last_word(before.substr(0, colon));
-  const std::string_view algorithm = take(after, " proto ");
-  const std::string_view protocol = take(after, " channel{Lo..Hi}={");
-  const std::string_view low = take(after, "..");
-  const std::string_view high = take(after, "}");
-  const auto collective_number = nccl_collective_of(lower_case(collective));
-  const auto bytes = number_of<std::uint64_t>(before.substr(colon + 2));
-  const auto algorithm_number = algorithm_of_log(algorithm);
-  const auto protocol_number = nccl_protocol_of(protocol);
-  const auto first = number_of<int>(low);
-  const auto last = number_of<int>(high);
-  if (!collective_number) fail("the collective", collective);
-  if (!bytes) fail("the size", before.substr(colon + 2));
-  if (!algorithm_number) fail("the algorithm", algorithm);
-  if (!protocol_number) fail("the protocol", protocol);
-  if (!first) fail("the first channel", low);
-  if (!last || *last < *first) fail("the last channel", high);
-  return NcclDecision{.collective = *collective_number,
-                      .bytes = *bytes,
-                      .algorithm = *algorithm_number,
-                      .protocol = *protocol_number,
-                      .channels = *last - *first + 1,
-                      .line = where.line};
 }
 
 // Number N of a line "…NCCL INFO 2 coll channels, 2 collnet channels, …".
@@ -150,6 +110,45 @@ double share(std::size_t part, std::size_t whole) {
 
 }  // namespace
 
+std::optional<NcclDecision> read_nccl_decision(std::string_view line, const SourceLocation& where) {
+  const std::size_t arrow = line.find(kArrow);
+  if (arrow == std::string_view::npos) return std::nullopt;
+  // The line begins with "…NCCL INFO AllReduce: 1048576".
+  const std::string_view before = line.substr(0, arrow);
+  const std::size_t colon = before.rfind(": ");
+  std::string_view after = line.substr(arrow + kArrow.size());
+  const auto fail = [&](std::string_view what, std::string_view found) -> void {
+    throw UserError(where,
+                    fmt::format("{} is {}; expected a line such as 'AllReduce: 1024 Bytes -> "
+                                "Algo RING proto LL channel{{Lo..Hi}}={{0..1}}'",
+                                what, quoted(found)));
+  };
+  if (colon == std::string_view::npos) fail("the text before 'Bytes'", before);
+  const std::string_view collective = last_word(before.substr(0, colon));
+  const std::string_view algorithm = take(after, " proto ");
+  const std::string_view protocol = take(after, " channel{Lo..Hi}={");
+  const std::string_view low = take(after, "..");
+  const std::string_view high = take(after, "}");
+  const auto collective_number = nccl_collective_of(lower_case(collective));
+  const auto bytes = number_of<std::uint64_t>(before.substr(colon + 2));
+  const auto algorithm_number = algorithm_of_log(algorithm);
+  const auto protocol_number = nccl_protocol_of(protocol);
+  const auto first = number_of<int>(low);
+  const auto last = number_of<int>(high);
+  if (!collective_number) fail("the collective", collective);
+  if (!bytes) fail("the size", before.substr(colon + 2));
+  if (!algorithm_number) fail("the algorithm", algorithm);
+  if (!protocol_number) fail("the protocol", protocol);
+  if (!first) fail("the first channel", low);
+  if (!last || *last < *first) fail("the last channel", high);
+  return NcclDecision{.collective = *collective_number,
+                      .bytes = *bytes,
+                      .algorithm = *algorithm_number,
+                      .protocol = *protocol_number,
+                      .channels = *last - *first + 1,
+                      .line = where.line};
+}
+
 std::vector<NcclDecision> read_nccl_log(std::string_view text, const std::string& name,
                                         std::size_t first_line, int channels) {
   std::vector<NcclDecision> decisions;
@@ -157,7 +156,7 @@ std::vector<NcclDecision> read_nccl_log(std::string_view text, const std::string
     std::string_view line = take(text, "\n");
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (const auto stated = channels_of_line(line)) channels = *stated;
-    if (auto decision = read_line(line, {name, number, 0})) {
+    if (auto decision = read_nccl_decision(line, {name, number, 0})) {
       decision->channels_of_communicator = channels;
       decisions.push_back(*decision);
     }

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
 #include "cost_models/nccl/nccl_version.hpp"
 #include "deploy/nccl_plugin/tuner_choices.hpp"
 
@@ -31,6 +33,10 @@ struct NcclDecision {
   /// unknown.
   int channels_of_communicator = 0;
 };
+
+/// The decision of one line; nullopt for other lines. Throws as read_nccl_log does.
+[[nodiscard]] std::optional<NcclDecision> read_nccl_decision(std::string_view line,
+                                                             const SourceLocation& where);
 
 /// The decisions of a log, or of a part of it that ends with a complete line; `first_line` is the
 /// number of its first line, and `channels` the number of the communicator's channels, if that is

@@ -58,6 +58,10 @@ TEST_CASE("trays of one NVLink domain are one node", "[calibration][systems]") {
   CHECK(domains(72, 1) == 1);
   CHECK(domains(144, 36) == 2);
   CHECK(domains(80, 20) == 2);
+  CHECK(run_plan(racks, row_on(80, 20)).refusal.empty());
+  CHECK(run_plan(racks, row_on(76, 19)).refusal.empty());
+  CHECK(run_plan(racks, row_on(77, 19)).refusal ==
+        "77 ranks on 19 hosts are not the same number in each of 2 racks");
   // Hosts of other machines are nodes.
   CHECK(make_fabric(fabric_of_row(own_system("", "hgx-h100"), row_on(8, 2)))->servers() == 2);
 }

@@ -211,6 +211,40 @@ TEST_CASE("a dispatch table becomes lines", "[cli][deploy]") {
   CHECK(contains(read_file(folder / "out/tuner.csv"), "tree,ll"));  // unchanged
 }
 
+TEST_CASE("the table of a sweep with NCCL's own choice is deployable: NCCL sets its own tiles",
+          "[cli][deploy]") {
+  const TemporaryFolder folder;
+  write_file(folder / "s.yaml",
+             "name: s\nfabrics: {name: hgx-h100, nodes: 2}\ncollectives: [allreduce]\n"
+             "algorithms: [nccl-default, tree]\nprotocols: [LL]\nchannels: [1]\n"
+             "sizes: 64KiB..256MiB x4\nengine: flow\n");
+  const Ended tuned = run_program({"tune-dispatch", "s.yaml", "-o", "t.yaml"}, folder.path());
+  INFO(tuned.err);
+  REQUIRE(tuned.code == 0);
+  const std::string table = read_file(folder / "t.yaml");
+  INFO(table);
+  REQUIRE(contains(table, "tile: "));
+  CHECK(contains(table, "tiles_by: nccl}\n"));
+  const auto deployed = [&] {
+    return run_program(deploy({"--dispatch", "t.yaml", "--for", "nccl-2.30", "-o", "out"}),
+                       folder.path());
+  };
+  const Ended ended = deployed();
+  INFO(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(read_file(folder / "out/tuner.csv"), "\nallreduce,0,"));
+  // Without the mark, the tile is the user's, which no tuner can set.
+  std::string own = table;
+  for (std::size_t at = own.find(", tiles_by: nccl"); at != std::string::npos;
+       at = own.find(", tiles_by: nccl")) {
+    own.erase(at, std::string_view(", tiles_by: nccl").size());
+  }
+  write_file(folder / "t.yaml", own);
+  const Ended refused = deployed();
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err, "a tuner of NCCL cannot set a tile size"));
+}
+
 // A user's fabric in a folder of its own.
 void write_fabric(const TemporaryFolder& folder) {
   std::filesystem::create_directories(folder / "fabrics of mine");

@@ -327,7 +327,9 @@ TEST_CASE("a report takes the rows of calibrate and the output of nccl-tests",
     CHECK(rows[0].time_us == Approx(42.5));
     CHECK(rows[0].source == "the run had NCCL_P2P_DISABLE=1, which the simulation leaves out");
     // Two trays of eight GPUs are one node of a rack.
-    const std::vector<MeasuredOn> racks{{.label = "rack", .ranks = 16, .nodes = 1, .trays = 18},
+    FabricInfo info;
+    info.trays = 18;
+    const std::vector<MeasuredOn> racks{{.label = "rack", .ranks = 16, .nodes = 1, .info = &info},
                                         {.label = "two", .ranks = 16, .nodes = 4}};
     CHECK(read_measured(file.path(), racks).front().fabric == "rack");
   }

@@ -1,7 +1,8 @@
-// Feeds arbitrary bytes to the readers of what runs on GPUs leave: NCCL's log and the rows of
-// `cclgym calibrate cuda`.
+// Feeds arbitrary bytes to the readers of what runs on GPUs leave: NCCL's log, as decisions and as
+// communicators, and the rows of `cclgym calibrate cuda`.
 #include "calibration/cuda/cuda_fit.hpp"
 #include "calibration/cuda/nccl/nccl_log.hpp"
+#include "calibration/debug_log/debug_log.hpp"
 #include "fuzz_support.hpp"
 
 FUZZ_TARGET(gpu_logs) {
@@ -10,6 +11,14 @@ FUZZ_TARGET(gpu_logs) {
   fuzz::guarded([&] {
     for (const NcclDecision& decision : read_nccl_log(text, "fuzz.log")) {
       if (decision.channels < 1 || decision.line == 0) std::abort();
+    }
+  });
+  fuzz::guarded([&] {
+    for (const DebugCommunicator& communicator : read_debug_log(text, "fuzz.log").communicators) {
+      for (const DebugRange& range :
+           choices_by_estimates(communicator, kNewestNccl, NcclCollective::AllReduce)) {
+        if (!range.at_start.predicted_us || range.to_bytes < range.from_bytes) std::abort();
+      }
     }
   });
   fuzz::guarded([&] {

@@ -318,6 +318,7 @@ TEST_CASE("a written table reads back the same", "[sim][dispatch-table]") {
                               .threads = 32 * (1 + static_cast<int>(draw(31)))};
         next.choice.tile_bytes = draw(1) == 0 ? TileBytes() : TileBytes(draw(1) * 4096);
         next.choice.slots = draw(1) == 0 ? Slots() : Slots(static_cast<int>(draw(8)));
+        next.tiles_by_nccl = draw(1) == 0;
         from += 1 + (std::uint64_t{1} << draw(30));
         next.to_bytes = from;
         block.ranges.push_back(next);
@@ -343,6 +344,7 @@ TEST_CASE("a written table reads back the same", "[sim][dispatch-table]") {
         CHECK(a.choice.config == z.choice.config);
         CHECK(a.choice.tile_bytes == z.choice.tile_bytes);
         CHECK(a.choice.slots == z.choice.slots);
+        CHECK(a.tiles_by_nccl == z.tiles_by_nccl);
       }
     }
   }

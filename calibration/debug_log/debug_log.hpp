@@ -1,0 +1,116 @@
+// Reader of what NCCL prints with NCCL_DEBUG=INFO: its release, graphs, rings, trees, estimates and
+// choices, by communicator.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost_models/nccl/nccl_estimate.hpp"
+
+namespace cclgym {
+
+/// A graph of NCCL's search: "Pattern 4, crossNic 0, nChannels 8, bw 24.0/12.0, type NVL/PIX,
+/// sameChannels 1".
+struct DebugGraph {
+  int pattern = 0;           ///< NCCL's number
+  int channels = 0;          ///< before NCCL doubles them
+  double inside_GBps = 0;    ///< bandwidth of a channel within a node
+  double between_GBps = 0;   ///< bandwidth of a channel between nodes
+  std::string inside_type;   ///< slowest kind of path within a node: "NVL"
+  std::string between_type;  ///< the same to the NIC: "PIX"
+  bool same_channels = true;
+  bool cross_nic = false;
+
+  friend bool operator==(const DebugGraph&, const DebugGraph&) = default;
+};
+[[nodiscard]] std::string_view pattern_name(int pattern);  ///< "ring", "balanced tree", …
+
+/// The order of the ranks on one channel.
+struct DebugRing {
+  std::vector<int> order;  ///< ranks, beginning with rank 0
+  bool whole = true;       ///< false if NCCL cut the line off and no rank printed its neighbours
+};
+
+/// Parents of the ranks on one channel: -1 for the root. Ranks that did not print are missing.
+using DebugTree = std::map<int, int>;
+
+/// A choice that NCCL logged: "AllReduce: 4 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..0}".
+struct DebugChoice {
+  /// Missing in 2.22 and 2.23, which print numbers instead: "4 Bytes -> Algo 0 proto 0 time 9.2".
+  std::optional<NcclCollective> collective;
+  std::uint64_t bytes = 0;  ///< the larger of a rank's two buffers, B; NCCL's own count if there is
+                            ///< no collective
+  NcclAlgorithm algorithm = NcclAlgorithm::Ring;
+  Protocol protocol = Protocol::Simple;
+  std::optional<int> channels;       ///< channels that carry the call, if printed
+  std::optional<double> printed_us;  ///< NCCL's predicted time, if printed
+  std::size_t line = 0;              ///< of the first such call
+  std::size_t calls = 0;
+};
+
+/// What the log has about one communicator. What was not printed is empty or 0.
+struct DebugCommunicator {
+  std::string id;  ///< NCCL's commId
+  int ranks = 0;
+  int nodes = 0;     ///< as printed, else the number of hosts that printed something
+  int channels = 0;  ///< after doubling
+  std::vector<std::string> hosts;
+  std::vector<DebugGraph> graphs;
+  std::map<int, DebugRing> rings;  ///< by channel
+  std::map<int, DebugTree> trees;  ///< by channel
+  std::optional<NcclEstimates> estimates;
+  std::size_t estimates_line = 0;
+  std::vector<DebugChoice> choices;
+};
+
+struct DebugLog {
+  std::string version;                                         ///< "2.21.5"; empty: not printed
+  std::vector<std::pair<std::string, std::string>> variables;  ///< "NCCL_ALGO", "Tree"
+  std::string tuner;                             ///< name of the tuner plugin that NCCL uses
+  std::vector<DebugCommunicator> communicators;  ///< in the order of the log
+  std::vector<DebugChoice> unassigned;  ///< of processes with rank 0 of several communicators
+  std::vector<std::string> notes;       ///< what was left out, with the reason
+};
+
+/// Reads a log with the prefixes of any launcher (for_each_log_line). Throws UserError if no line
+/// is NCCL's.
+[[nodiscard]] DebugLog read_debug_log(std::string_view text, const std::string& name);
+
+/// One reason for a choice.
+struct DebugReason {
+  std::optional<double> predicted_us;  ///< by NCCL's estimates in the log
+  /// The best of the other algorithms and protocols.
+  std::optional<NcclAlgorithm> other;
+  Protocol other_protocol = Protocol::Simple;
+  double other_us = 0;
+  bool least = false;     ///< the choice has the least predicted time
+  bool rounding = false;  ///< it has not, but may have: NCCL prints one decimal
+};
+
+/// NCCL's own arithmetic for a call on this communicator, from the estimates that it printed.
+/// `version` is a modelled release. GPUs are taken for A100 or newer.
+[[nodiscard]] DebugReason reason_of(const DebugCommunicator& communicator,
+                                    const NcclVersion& version, NcclCollective collective,
+                                    std::uint64_t bytes, NcclAlgorithm algorithm,
+                                    Protocol protocol);
+
+/// What the estimates choose for calls of `from_bytes` to `to_bytes`, both powers of two.
+struct DebugRange {
+  std::uint64_t from_bytes = 0;
+  std::uint64_t to_bytes = 0;
+  NcclAlgorithm algorithm = NcclAlgorithm::Ring;
+  Protocol protocol = Protocol::Simple;
+  DebugReason at_start;
+  DebugReason at_end;
+};
+/// The choices for 1 KiB to 4 GiB; empty without estimates for the collective.
+[[nodiscard]] std::vector<DebugRange> choices_by_estimates(const DebugCommunicator& communicator,
+                                                           const NcclVersion& version,
+                                                           NcclCollective collective);
+
+}  // namespace cclgym
