@@ -15,6 +15,7 @@
 #include "core/units.hpp"
 #include "cost_models/cost_model.hpp"
 #include "cost_models/parameters/shipped_sets.hpp"
+#include "env/tuning/actions/nccl_offer.hpp"
 #include "experiments/sweep/experiment_options.hpp"
 #include "sim/call/config_options.hpp"
 #include "sim/call/tiles.hpp"
@@ -249,6 +250,21 @@ StatedInterval interval_of(const Arguments& arguments, const ParameterSet& set,
   return stated;
 }
 
+// Says that NCCL itself does not have one of its algorithms in this form, so that no job can run
+// what was simulated.
+void note_unlike_nccl(const Fabric& fabric, const Call& call, const Config& config) {
+  if (!nccl_algorithm(config.algorithm)) return;
+  try {
+    const NcclOffer offer(kNewestNccl, fabric);
+    if (offer.has(call.collective, config.algorithm, config.protocol)) return;
+    print_error("note: NCCL {} has no {} by {} with {} on {}\n", kNewestNccl.to_string(),
+                to_string(call.collective), config.algorithm, to_string(config.protocol),
+                fabric.name());
+  } catch (const UserError&) {
+    return;  // NCCL does not run there
+  }
+}
+
 int simulate(const std::vector<std::string>& args) {
   ArgumentReader reader(simulate_command());
   reader.input("fabric", "F", "name of a fabric (cclgym list fabrics), or a .yaml file");
@@ -313,6 +329,7 @@ int simulate(const std::vector<std::string>& args) {
     if (const auto reason = check_config(library, call, config, fabric->ranks()); !reason.empty()) {
       throw UserError(reason);
     }
+    if (tuner.empty() && !model.hockney) note_unlike_nccl(*fabric, call, config);
   }
   require_output(*arguments, "timeline");
   if (program != nullptr) note_unused_size(arguments->text("program"), settings, call.bytes);

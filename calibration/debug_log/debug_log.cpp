@@ -389,13 +389,16 @@ class Reader {
     if (message.find(" Bytes -> Algo ") == std::string_view::npos) return false;
     DebugChoice found;
     const std::vector<std::string_view> words = split(message, " ");
-    // "805306368 Bytes -> Algo 1 proto 2 time 3970.683594"
-    if (const auto bytes = number_of<std::uint64_t>(words.front())) {
-      const auto algorithm = number_of<std::size_t>(word_after(words, "Algo"));
+    // "805306368 Bytes -> Algo 1 proto 2 time 3970.683594", in 2.23 with "AllReduce: " in front
+    if (const auto algorithm = number_of<std::size_t>(word_after(words, "Algo"))) {
+      const std::string_view name = words.front();
+      const bool named = name.ends_with(':');
+      const auto bytes = number_of<std::uint64_t>(words[named ? 1 : 0]);
       const auto protocol = number_of<std::size_t>(word_after(words, "proto"));
       const auto time = number_of<double>(word_after(words, "time"));
-      if (!algorithm || *algorithm >= kNcclAlgorithms || !protocol || *protocol >= kProtocols ||
-          !time) {
+      if (named) found.collective = collective_of(name.substr(0, name.size() - 1));
+      if (!bytes || *algorithm >= kNcclAlgorithms || !protocol || *protocol >= kProtocols ||
+          !time || (named && !found.collective)) {
         leave_out(
             fmt::format("{}:{}: found '{}'; expected e.g. '1024 Bytes -> Algo 1 proto 2 time "
                         "12.5'",
@@ -516,7 +519,8 @@ class Reader {
         owner = &gathered;
       }
       const bool assigned = owner != nullptr && !several;
-      if (assigned && choice.collective) {
+      // With the time, NCCL prints the bytes of all ranks; without it, those that one rank sends.
+      if (assigned && choice.collective && !choice.printed_us) {
         const bool sliced = *choice.collective == NcclCollective::AllGather ||
                             *choice.collective == NcclCollective::ReduceScatter;
         if (sliced) choice.bytes *= static_cast<std::uint64_t>(owner->communicator.ranks);

@@ -41,7 +41,7 @@ using DebugTree = std::map<int, int>;
 
 /// A choice that NCCL logged: "AllReduce: 4 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..0}".
 struct DebugChoice {
-  /// Missing in 2.22 and 2.23, which print numbers instead: "4 Bytes -> Algo 0 proto 0 time 9.2".
+  /// Missing in 2.20 to 2.22, which print "4 Bytes -> Algo 0 proto 0 time 9.2".
   std::optional<NcclCollective> collective;
   std::uint64_t bytes = 0;  ///< the larger of a rank's two buffers, B; NCCL's own count if there is
                             ///< no collective

@@ -1,5 +1,6 @@
 // NCCL 2.23 and newer (src/graph/tuning.cc of each release up to 2.30.7).
 #include "cost_models/nccl/nccl_model.hpp"
+#include "cost_models/nccl/nccl_search.hpp"
 
 namespace cclgym::nccl {
 
@@ -77,6 +78,7 @@ class Model223 {
     if (sliced(collective)) {
       if (algorithm == NcclAlgorithm::Tree || chain || nvls_tree) return false;
       if (nvls && shape_.nodes > 1 && !rules_.gathers_over_nodes) return false;
+      if (nvls && shape_.ranks_per_node > kMostNvlsHeads) return false;
       // Every GPU must be a head: it needs its own access to the reducing network.
       if ((nvls || direct) && shape_.nodes > 1 && comm_.heads < shape_.ranks_per_node) return false;
     }

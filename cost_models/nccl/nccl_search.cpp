@@ -133,10 +133,12 @@ NcclChannels NcclSearch::collnet_direct(int gpus) const {
   return found;
 }
 
+// A channel takes its bandwidth from every GPU, and twice from the one that is its head.
 NcclChannels NcclSearch::nvls(int gpus) const {
+  const int channels = std::min(gpus, kMostNvlsHeads);
   for (const double speed : speeds_) {
-    if ((gpus + 1) * speed > width()) continue;
-    return {gpus, speed, one_node_ ? speeds_.front() : slowest_nic()};
+    if ((channels + 1) * speed > width()) continue;
+    return {channels, speed, one_node_ ? speeds_.front() : slowest_nic()};
   }
   return {};
 }

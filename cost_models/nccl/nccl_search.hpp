@@ -7,6 +7,9 @@
 
 namespace cclgym {
 
+/// NCCL's limit for the heads of NVLS (NCCL_MAX_NVLS_ARITY).
+inline constexpr int kMostNvlsHeads = 32;
+
 /// Channels that a search finds.
 struct NcclChannels {
   int channels = 0;
@@ -31,8 +34,8 @@ class NcclSearch {
   /// CollNetDirect has a head for each NIC that is as fast as a channel. A head's link carries its
   /// channel, and a part of the channel of every other head.
   [[nodiscard]] NcclChannels collnet_direct(int gpus) const;
-  /// NVLS has one channel per GPU. This GPU is its head, and the head's link carries the channel
-  /// twice. No channels if the links cannot carry that.
+  /// NVLS has one channel per GPU, of at most kMostNvlsHeads. This GPU is its head, and the head's
+  /// link carries the channel twice. No channels if the links cannot carry that.
   [[nodiscard]] NcclChannels nvls(int gpus) const;
 
  private:

@@ -95,8 +95,9 @@ std::string_view without_time(std::string_view text) {
 
 class NcclTestsReader {
  public:
-  NcclTestsReader(const std::string& file, const MeasuredFileContext& context)
-      : file_(file), context_(context) {}
+  /// `cut_line`: number of a last line without an end, of a run that was stopped; 0: none.
+  NcclTestsReader(const std::string& file, const MeasuredFileContext& context, std::size_t cut_line)
+      : file_(file), context_(context), cut_line_(cut_line) {}
 
   void line(const LogLine& log) {
     const std::size_t start = debug_start(log.text, run_.devices);
@@ -363,6 +364,11 @@ class NcclTestsReader {
   }
 
   void results(const std::vector<Word>& words) {
+    if (words.size() < columns_->count && number_ == cut_line_ && !of_run_.empty()) {
+      of_run_.back().notes.push_back(
+          fmt::format("the log ends inside a row, line {}, which is left out", number_));
+      return;
+    }
     if (words.size() < columns_->count || (was_cut_ && words.size() > columns_->count)) {
       fail(words.front(),
            fmt::format("found {} fields; the heading has {} (if output of NCCL_DEBUG stands in a "
@@ -393,6 +399,7 @@ class NcclTestsReader {
 
   const std::string& file_;
   const MeasuredFileContext& context_;
+  std::size_t cut_line_;
   std::size_t number_ = 0;
   SourceLocation first_;  // of the first line that is not empty
   std::string first_text_;
@@ -410,7 +417,9 @@ class NcclTestsReader {
 
 std::vector<Measurement> read_nccl_tests_text(std::string_view text, const std::string& file,
                                               const MeasuredFileContext& context) {
-  NcclTestsReader reader(file, context);
+  const bool cut = !text.empty() && text.back() != '\n';
+  const auto ends = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  NcclTestsReader reader(file, context, cut ? ends + 1 : 0);
   for_each_log_line(text, [&](const LogLine& line) { reader.line(line); });
   return reader.take();
 }

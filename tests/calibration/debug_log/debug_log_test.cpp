@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "core/error.hpp"
 #include "cost_models/nccl/nccl_comm_for.hpp"
 #include "cost_models/nccl/nccl_default.hpp"
 #include "support/catch.hpp"
+#include "support/thrown.hpp"
 #include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
@@ -236,7 +236,9 @@ TEST_CASE("old releases print estimates and trees in other forms", "[calibration
       line_of(0, "comm 0x7f rank 0 nranks 2 cudaDev 0 busId 6000 - Init COMPLETE") +
       line_of(1, "Trees [0] 0->1->-1/-1/-1") +
       line_of(1, "comm 0x7e rank 1 nranks 2 cudaDev 1 busId 7000 - Init COMPLETE") +
-      line_of(0, "1024 Bytes -> Algo 1 proto 0 time 8.512") + line_of(0, "NCCL INFO is not a line");
+      line_of(0, "1024 Bytes -> Algo 1 proto 0 time 8.512") +
+      line_of(0, "AllGather: 2048 Bytes -> Algo 1 proto 2 time 9.5") +
+      line_of(0, "NCCL INFO is not a line");
   const DebugLog log = read_debug_log(text, "log");
   CHECK(log.version == "2.8.4");
   REQUIRE(log.communicators.size() == 1);
@@ -248,7 +250,10 @@ TEST_CASE("old releases print estimates and trees in other forms", "[calibration
   CHECK((*one.estimates)[kAllReduce][1][2].bandwidth_GBps == 4);
   CHECK((*one.estimates)[kAllReduce][static_cast<std::size_t>(NcclAlgorithm::CollNetDirect)][0]
             .bandwidth_GBps == 9);
-  REQUIRE(one.choices.size() == 1);
+  REQUIRE(one.choices.size() == 2);
+  CHECK(one.choices[1].collective == NcclCollective::AllGather);
+  CHECK(one.choices[1].bytes == 2048);
+  CHECK(one.choices[1].protocol == Protocol::Simple);
   CHECK_FALSE(one.choices[0].collective);
   CHECK(one.choices[0].algorithm == NcclAlgorithm::Ring);
   CHECK(one.choices[0].printed_us == Approx(8.512));
@@ -301,12 +306,9 @@ TEST_CASE("a ring whose line NCCL cut off follows the neighbours that the ranks 
 }
 
 TEST_CASE("a text without lines of NCCL is refused", "[calibration][debug-log]") {
-  try {
-    (void)read_debug_log("hello\n", "log");
-    FAIL("no error");
-  } catch (const UserError& error) {
-    CHECK(std::string(error.what()).starts_with("log: has no line of NCCL"));
-  }
+  CHECK(thrown([] {
+          return read_debug_log("hello\n", "log");
+        }).starts_with("log: has no line of NCCL"));
 }
 
 }  // namespace

@@ -341,6 +341,24 @@ TEST_CASE("lines of others are no part of a run", "[calibration][nccl-tests-text
   CHECK(rows[0].ranks == 8);
 }
 
+TEST_CASE("a log that ends inside a row has its other rows, and says so",
+          "[calibration][nccl-tests-text]") {
+  MeasuredFileContext context;
+  context.collective = CollectiveKind::AllReduce;
+  const std::string cut = kRun.substr(0, kRun.find("17.21"));
+  const auto rows = read(cut, context);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].bytes == 8);
+  REQUIRE(rows[0].notes.size() == 1);
+  CHECK(rows[0].notes[0] == "the log ends inside a row, line 14, which is left out");
+  // A short row with an end is a fault, and so is one without any other.
+  CHECK(thrown([&] { return read(cut + "\n", context); }).find("found 9 fields") !=
+        std::string::npos);
+  CHECK(thrown([&] {
+          return read(kRun.substr(0, kRun.find("14.95")), context);
+        }).find("found 9 fields") != std::string::npos);
+}
+
 TEST_CASE("a run whose summary has wrong values is refused", "[calibration][nccl-tests-text]") {
   const std::string log = with(log_of(listed({"alpha0"}, 8)), "values : 0 OK", "values : 4 FAILED");
   CHECK(thrown([&] { return read(log); }).find("the summary says that 4 values were wrong") !=
