@@ -105,11 +105,11 @@ std::optional<DebugLine> debug_line(std::string_view text) {
 
 // Headings of NCCL's table of estimates give the columns of the rows that follow.
 struct TableColumns {
-  std::vector<std::optional<NcclAlgorithm>> algorithms;  // of the heading that has no protocols
+  std::vector<std::optional<NcclAlgorithm>> algorithms;  // names in the heading without protocols
   std::vector<std::pair<std::optional<NcclAlgorithm>, Protocol>> columns;
 };
 
-// What one rank printed about one communicator.
+// Facts that one rank printed about one communicator.
 struct Block {
   std::string id;
   std::optional<int> rank;
@@ -440,7 +440,7 @@ class Reader {
     block.host = done.host;
     block.process = done.process;
     if (!done.begun) return;
-    if (!done.rank && !done.rings.empty()) done.rank = 0;
+    if (!done.rank && (!done.rings.empty() || done.estimates)) done.rank = 0;
     if (done.ranks == 0 && !done.rings.empty() && done.rings.begin()->second.whole) {
       done.ranks = static_cast<int>(done.rings.begin()->second.order.size());
     }
@@ -498,10 +498,15 @@ class Reader {
       if (closed) ring = {.order = order, .whole = true};
     }
     std::erase_if(communicator.rings, [](const auto& ring) { return ring.second.order.empty(); });
-    if (communicator.ranks == 0) {
-      communicator.ranks = static_cast<int>(gathered.ranks_seen.size());
+    // Without a stated number, ranks 0 to k may be all if there is more than one.
+    const std::set<int>& seen = gathered.ranks_seen;
+    const auto count = static_cast<int>(seen.size());
+    if (communicator.ranks == 0 && count > 1 && *seen.rbegin() == count - 1) {
+      communicator.ranks = count;
     }
-    if (communicator.nodes == 0) communicator.nodes = static_cast<int>(communicator.hosts.size());
+    if (communicator.nodes == 0 && communicator.ranks == count) {
+      communicator.nodes = static_cast<int>(communicator.hosts.size());
+    }
     if (communicator.channels == 0) {
       communicator.channels =
           static_cast<int>(std::max(communicator.rings.size(), communicator.trees.size()));
@@ -523,7 +528,10 @@ class Reader {
       if (assigned && choice.collective && !choice.printed_us) {
         const bool sliced = *choice.collective == NcclCollective::AllGather ||
                             *choice.collective == NcclCollective::ReduceScatter;
-        if (sliced) choice.bytes *= static_cast<std::uint64_t>(owner->communicator.ranks);
+        choice.of_one_rank = sliced && owner->communicator.ranks == 0;
+        if (sliced && !choice.of_one_rank) {
+          choice.bytes *= static_cast<std::uint64_t>(owner->communicator.ranks);
+        }
       }
       add(assigned ? owner->communicator.choices : log_.unassigned, choice);
     }

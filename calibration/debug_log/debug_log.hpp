@@ -43,21 +43,21 @@ using DebugTree = std::map<int, int>;
 struct DebugChoice {
   /// Missing in 2.20 to 2.22, which print "4 Bytes -> Algo 0 proto 0 time 9.2".
   std::optional<NcclCollective> collective;
-  std::uint64_t bytes = 0;  ///< the larger of a rank's two buffers, B; NCCL's own count if there is
-                            ///< no collective
+  std::uint64_t bytes = 0;   ///< the larger of a rank's two buffers, B
+  bool of_one_rank = false;  ///< `bytes` are those that one rank sends: the ranks are unknown
   NcclAlgorithm algorithm = NcclAlgorithm::Ring;
   Protocol protocol = Protocol::Simple;
   std::optional<int> channels;       ///< channels that carry the call, if printed
   std::optional<double> printed_us;  ///< NCCL's predicted time, if printed
-  std::size_t line = 0;              ///< of the first such call
+  std::size_t line = 0;              ///< line of the first such call
   std::size_t calls = 0;
 };
 
-/// What the log has about one communicator. What was not printed is empty or 0.
+/// Facts about one communicator. Those that were not printed are empty or 0.
 struct DebugCommunicator {
   std::string id;  ///< NCCL's commId
   int ranks = 0;
-  int nodes = 0;     ///< as printed, else the number of hosts that printed something
+  int nodes = 0;     ///< as printed, else the number of hosts if all ranks printed something
   int channels = 0;  ///< after doubling
   std::vector<std::string> hosts;
   std::vector<DebugGraph> graphs;
@@ -73,8 +73,9 @@ struct DebugLog {
   std::vector<std::pair<std::string, std::string>> variables;  ///< "NCCL_ALGO", "Tree"
   std::string tuner;                             ///< name of the tuner plugin that NCCL uses
   std::vector<DebugCommunicator> communicators;  ///< in the order of the log
-  std::vector<DebugChoice> unassigned;  ///< of processes with rank 0 of several communicators
-  std::vector<std::string> notes;       ///< what was left out, with the reason
+  std::vector<DebugChoice>
+      unassigned;                  ///< choices of processes with rank 0 of several communicators
+  std::vector<std::string> notes;  ///< lines that were left out, with the reason
 };
 
 /// Reads a log with the prefixes of any launcher (for_each_log_line). Throws UserError if no line
@@ -99,7 +100,7 @@ struct DebugReason {
                                     std::uint64_t bytes, NcclAlgorithm algorithm,
                                     Protocol protocol);
 
-/// What the estimates choose for calls of `from_bytes` to `to_bytes`, both powers of two.
+/// The choice of the estimates for calls of `from_bytes` to `to_bytes`, both powers of two.
 struct DebugRange {
   std::uint64_t from_bytes = 0;
   std::uint64_t to_bytes = 0;

@@ -183,6 +183,7 @@ std::string ranges_text(const DebugCommunicator& communicator, const Release& re
 // Why NCCL chose so, as far as the log tells.
 std::string why(const DebugLog& log, const DebugChoice& choice, const DebugReason& reason) {
   if (choice.printed_us && !reason.predicted_us) return "NCCL printed the time";
+  if (choice.of_one_rank) return "the log does not state the ranks (subsystem INIT)";
   if (!reason.predicted_us && !reason.other) return "the log has no estimates (subsystem TUNING)";
   if (!reason.predicted_us) return "not in NCCL's estimates: forced, or of a tuner plugin";
   if (!reason.other) {
@@ -213,7 +214,7 @@ std::string choices_text(const DebugLog& log, const std::vector<DebugChoice>& ch
                               {.heading = "why", .left = true}};
   for (const DebugChoice& choice : choices) {
     DebugReason reason;
-    if (communicator != nullptr && choice.collective) {
+    if (communicator != nullptr && choice.collective && !choice.of_one_rank) {
       reason = reason_of(*communicator, release.version, *choice.collective, choice.bytes,
                          choice.algorithm, choice.protocol);
     }
@@ -233,11 +234,13 @@ std::string choices_text(const DebugLog& log, const std::vector<DebugChoice>& ch
 
 std::string communicator_text(const DebugLog& log, const DebugCommunicator& communicator,
                               const Release& release) {
+  const auto number = [](int count, std::string_view noun) {
+    return count > 0 ? counted(count, noun) : fmt::format("unknown number of {}s", noun);
+  };
   std::string text = fmt::format(
       "\ncommunicator{}: {}, {}, {}\n", communicator.id.empty() ? "" : " " + communicator.id,
-      counted(communicator.ranks, "rank"), counted(communicator.nodes, "node"),
-      communicator.channels > 0 ? counted(communicator.channels, "channel")
-                                : "unknown number of channels");
+      number(communicator.ranks, "rank"), number(communicator.nodes, "node"),
+      number(communicator.channels, "channel"));
   text += graphs_text(communicator);
   std::map<int, std::string> texts;
   for (const auto& [channel, ring] : communicator.rings) texts[channel] = ring_text(ring);
@@ -259,11 +262,12 @@ Json choice_json(const DebugChoice& choice, const DebugCommunicator* communicato
             {"bytes", choice.bytes},
             {"algorithm", to_string(choice.algorithm)},
             {"protocol", to_string(choice.protocol)},
+            {"of_one_rank", choice.of_one_rank},
             {"channels", choice.channels ? Json(*choice.channels) : Json()},
             {"calls", choice.calls},
             {"line", choice.line},
             {"printed_us", choice.printed_us ? Json(*choice.printed_us) : Json()}};
-  if (communicator != nullptr && choice.collective) {
+  if (communicator != nullptr && choice.collective && !choice.of_one_rank) {
     const DebugReason reason = reason_of(*communicator, release.version, *choice.collective,
                                          choice.bytes, choice.algorithm, choice.protocol);
     json["predicted_us"] = reason.predicted_us ? Json(*reason.predicted_us) : Json();
@@ -353,6 +357,14 @@ std::string debug_log_text(const DebugLog& log, const std::string& name) {
   const bool times = std::ranges::any_of(
       log.communicators, [](const DebugCommunicator& one) { return one.estimates.has_value(); });
   if (times && !release.note.empty()) notes.push_back(release.note);
+  const bool unknown = std::ranges::any_of(log.communicators, [](const DebugCommunicator& one) {
+    return one.estimates && (one.nodes == 0 || one.channels == 0);
+  });
+  if (unknown) {
+    notes.emplace_back(
+        "the log does not state nodes or channels (subsystem INIT); times of large AllReduce by "
+        "ring and Simple are predicted as on one node");
+  }
   if (!notes.empty()) text += '\n';
   for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
   return text;

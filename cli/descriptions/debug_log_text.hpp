@@ -1,4 +1,4 @@
-// What NCCL printed about its communicators, as text and as JSON, for `cclgym describe nccl-log
+// Communicators in the output of NCCL_DEBUG, as text and as JSON, for `cclgym describe nccl-log
 // FILE`.
 #pragma once
 

@@ -120,7 +120,7 @@ TEST_CASE("a log of NCCL_DEBUG gives release, graphs, rings, trees, estimates an
   CHECK(one.choices[0].algorithm == NcclAlgorithm::Tree);
   CHECK(one.choices[0].channels == 1);
   CHECK(one.choices[0].calls == 2);
-  CHECK(one.choices[1].bytes == 4 << 20U);  // of all ranks; NCCL prints what one sends
+  CHECK(one.choices[1].bytes == 4 << 20U);  // bytes of all ranks; NCCL prints those of one
   CHECK(log.unassigned.empty());
   REQUIRE(log.notes.size() == 1);
   CHECK(log.notes[0].starts_with("1 line was left out, the first because job.log:"));
@@ -257,6 +257,29 @@ TEST_CASE("old releases print estimates and trees in other forms", "[calibration
   CHECK_FALSE(one.choices[0].collective);
   CHECK(one.choices[0].algorithm == NcclAlgorithm::Ring);
   CHECK(one.choices[0].printed_us == Approx(8.512));
+}
+
+TEST_CASE("a log of subsystem TUNING alone has estimates and choices of unknown ranks",
+          "[calibration][debug-log]") {
+  const DebugLog log = read_debug_log(
+      line_of(0, "NCCL version 2.29.7+cuda12.9") + line_of(0, "  Algorithm   |   Ring   |") +
+          line_of(0, "  Protocol    |   LL   |  LL128  | Simple |  LL  |  LL128 |") +
+          line_of(0, "    Broadcast |     9.3/   1.2 |    18.0/   0.0 |    22.4/   2.4 |") +
+          line_of(0, "Broadcast: 16384 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}") +
+          line_of(0, "AllGather: 16384 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}"),
+      "log");
+  REQUIRE(log.communicators.size() == 1);
+  const DebugCommunicator& one = log.communicators[0];
+  CHECK(one.ranks == 0);
+  CHECK(one.nodes == 0);
+  REQUIRE(one.choices.size() == 2);
+  CHECK(one.choices[1].bytes == 16384);
+  CHECK(one.choices[1].of_one_rank);
+  // These estimates are of two RTX 5090, which changed from LL to Simple between 16 and 32 KiB.
+  const auto ranges =
+      choices_by_estimates(one, parse_nccl_version("2.29.7"), NcclCollective::Broadcast);
+  REQUIRE(ranges.size() == 2);
+  CHECK(ranges[1].from_bytes == 32 << 10U);
 }
 
 TEST_CASE("ranks with launchers' prefixes, and two communicators of one process, are kept apart",
