@@ -157,7 +157,7 @@ for iteration in range(iterations):
     observations, gains, *_ = envs.step(chosen.numpy())
     gains = torch.as_tensor(gains, dtype=torch.float32)
     advantages = (gains - expected.detach()).clamp(-1, 1)
-    exploration = 0.05 * (1 - iteration / iterations)
+    exploration = 0.2 * (1 - iteration / iterations)
     loss = (0.5 * (gains - expected).square().mean() - (choices.log_prob(chosen) * advantages).mean()
             - exploration * choices.entropy().mean())
     optimizer.zero_grad()

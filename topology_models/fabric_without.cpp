@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -30,6 +31,30 @@ std::string_view without_blanks(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(' ');
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+// Copy of a fabric without the devices and links that are marked.
+std::shared_ptr<const Fabric> copy_without(const Fabric& fabric, std::string name,
+                                           const std::vector<char>& device_gone,
+                                           const std::vector<char>& link_gone) {
+  FabricBuilder builder(std::move(name));
+  builder.set_gpu_model(fabric.gpu_model());
+  builder.set_host(fabric.host());
+  std::vector<NodeId> renumbered(fabric.nodes().size(), -1);
+  for (std::size_t id = 0; id < renumbered.size(); ++id) {
+    if (!device_gone[id]) renumbered[id] = builder.add_node(fabric.nodes()[id]);
+  }
+  for (std::size_t id = 0; id < link_gone.size(); ++id) {
+    Link link = fabric.links()[id];
+    link.source = renumbered[at(link.source)];
+    link.target = renumbered[at(link.target)];
+    if (link_gone[id] || link.source < 0 || link.target < 0) continue;
+    builder.add_link(link);
+  }
+  builder.set_routing(fabric.routing());
+  builder.set_max_relays(fabric.max_relays());
+  builder.set_warnings(fabric.warnings());
+  return builder.build();
 }
 
 }  // namespace
@@ -73,24 +98,14 @@ std::shared_ptr<const Fabric> fabric_without(const Fabric& fabric, std::string_v
                                   fabric.nodes()[at(one)].name, fabric.nodes()[at(other)].name));
     }
   }
-  FabricBuilder builder(fmt::format("{} without={}", fabric.name(), label_of_parts(parts)));
-  builder.set_gpu_model(fabric.gpu_model());
-  builder.set_host(fabric.host());
-  std::vector<NodeId> renumbered(fabric.nodes().size(), -1);
-  for (std::size_t id = 0; id < renumbered.size(); ++id) {
-    if (!device_gone[id]) renumbered[id] = builder.add_node(fabric.nodes()[id]);
-  }
-  for (std::size_t id = 0; id < link_gone.size(); ++id) {
-    Link link = fabric.links()[id];
-    link.source = renumbered[at(link.source)];
-    link.target = renumbered[at(link.target)];
-    if (link_gone[id] || link.source < 0 || link.target < 0) continue;
-    builder.add_link(link);
-  }
-  builder.set_routing(fabric.routing());
-  builder.set_max_relays(fabric.max_relays());
-  builder.set_warnings(fabric.warnings());
-  return builder.build();
+  return copy_without(fabric, fmt::format("{} without={}", fabric.name(), label_of_parts(parts)),
+                      device_gone, link_gone);
+}
+
+std::shared_ptr<const Fabric> first_servers(const Fabric& fabric, int servers) {
+  std::vector<char> gone;
+  for (const Node& node : fabric.nodes()) gone.push_back(node.server >= servers ? 1 : 0);
+  return copy_without(fabric, fabric.name(), gone, std::vector<char>(fabric.links().size(), 0));
 }
 
 }  // namespace cclgym

@@ -1,4 +1,4 @@
-// A fabric after failures: without some of its links, NICs, switches or GPUs.
+// Parts of a fabric: without failed links, NICs, switches or GPUs, or its first nodes only.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,10 @@ namespace cclgym {
 /// connected; and for a dragonfly, whose minimal routes are assigned to links that must exist.
 [[nodiscard]] std::shared_ptr<const Fabric> fabric_without(const Fabric& fabric,
                                                            std::string_view parts);
+
+/// Copy of a fabric with only the devices of its first `servers` cluster nodes, fewer than it has,
+/// and the switches between them. It keeps the name.
+[[nodiscard]] std::shared_ptr<const Fabric> first_servers(const Fabric& fabric, int servers);
 
 /// "gpu0:gpu4+gpu1:gpu5" for "gpu0:gpu4, gpu1:gpu5": labels in results have neither commas nor
 /// blanks in a value.

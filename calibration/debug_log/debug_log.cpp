@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 #include <regex>
 #include <set>
@@ -112,6 +113,10 @@ struct TableColumns {
 // Facts that one rank printed about one communicator.
 struct Block {
   std::string id;
+  std::string address;  // number of the communicator in this process
+  // A part of a communicator, which NCCL 2.24 to 2.29 print without an id.
+  std::string parent_address;
+  std::string part;  // "split 1, color 0"
   std::optional<int> rank;
   int ranks = 0;
   int nodes = 0;
@@ -134,8 +139,9 @@ class Reader {
 
   void line(const LogLine& line) {
     version(line.text);
-    const auto debug = debug_line(line.text);
+    auto debug = debug_line(line.text);
     if (!debug) return;
+    drop_row(*debug);
     seen_ = true;
     number_ = line.number;
     Block& block = blocks_[debug->thread];
@@ -146,6 +152,11 @@ class Reader {
     const std::string_view message = debug->message;
     if (variable(message) || tuner(message)) return;
     if (choice(message, debug->process)) return;
+    if (message.find(" [Symmetric]: ") != std::string_view::npos ||
+        message.find(" [Copy Engine]: ") != std::string_view::npos) {
+      ++log_.other_calls;
+      return;
+    }
     const bool known = graph(message, block) || ring(message, block) || tree(message, block) ||
                        table(message, block) || channels(message, block);
     block.begun = block.begun || known;
@@ -180,15 +191,31 @@ class Reader {
     std::string process_of_rank_0;
   };
 
-  // Reads "NCCL version 2.21.5+cuda12.4", which is not always a line of NCCL_DEBUG.
+  // Drops the last number of a row of nccl-tests from the host: "-1alpha0:7000:7100".
+  void drop_row(DebugLine& line) {
+    for (std::size_t at = 0; at < line.process.size(); ++at) {
+      if (!processes_.contains(line.process.substr(at))) continue;
+      line.host.erase(0, at);
+      line.process.erase(0, at);
+      line.thread.erase(0, at);
+      return;
+    }
+    processes_.insert(line.process);
+  }
+
+  // Reads "NCCL version 2.21.5+cuda12.4" or "RCCL version : 2.22.3-HEAD:…", which is not always a
+  // line of NCCL_DEBUG.
   void version(const std::string& text) {
     if (!log_.version.empty()) return;
-    for (const std::string_view library : {"NCCL version ", "RCCL version "}) {
+    for (const std::string_view library : {"NCCL version", "RCCL version"}) {
       const std::size_t at = text.find(library);
       if (at == std::string::npos) continue;
-      const std::string_view rest = std::string_view(text).substr(at + library.size());
+      std::string_view rest = std::string_view(text).substr(at + library.size());
+      while (rest.starts_with(':') || rest.starts_with(' ')) rest.remove_prefix(1);
       const std::string_view found = rest.substr(0, rest.find_first_not_of("0123456789."));
-      if (found.find('.') != std::string_view::npos) log_.version = found;
+      if (found.find('.') == std::string_view::npos) continue;
+      log_.version = found;
+      log_.rccl = library.starts_with('R');
     }
   }
 
@@ -296,7 +323,7 @@ class Reader {
   }
 
   // Reads the lines of NCCL's table of estimates, which rank 0 prints.
-  bool table(std::string_view message, Block& block) const {
+  bool table(std::string_view message, Block& block) {
     if (message.find('|') == std::string_view::npos) return false;
     std::vector<std::string_view> cells = split(message, "|");
     while (!cells.empty() && split(cells.back(), " ").empty()) cells.pop_back();
@@ -331,26 +358,36 @@ class Reader {
     return true;
   }
 
+  // Takes a row as a whole or not at all.
   bool estimates(NcclCollective collective, const std::vector<std::string_view>& cells,
-                 Block& block) const {
+                 Block& block) {
     const TableColumns& columns = block.table;
-    if (cells.size() > columns.columns.size()) return false;
+    if (columns.columns.empty()) return false;
+    std::vector<NcclEstimate> row;
+    for (const std::string_view cell : cells) {
+      const std::vector<std::string_view> values = split(cell, " /");
+      const auto latency = number_of<double>(values.empty() ? "" : values.front());
+      const auto bandwidth = number_of<double>(values.size() == 2 ? values[1] : "");
+      const bool valid = latency && bandwidth && *latency >= 0 && *bandwidth >= 0 &&
+                         std::isfinite(*latency) && std::isfinite(*bandwidth);
+      if (!valid || row.size() == columns.columns.size()) {
+        leave_out(
+            fmt::format("{}:{}: found '{}' among the estimates of {}; expected e.g. '8.0/ "
+                        "20.0' in {} columns",
+                        name_, number_, cell, to_string(collective), columns.columns.size()));
+        return true;
+      }
+      row.push_back({.latency_us = *latency, .bandwidth_GBps = *bandwidth});
+    }
     if (!block.estimates) {
       block.estimates.emplace();
       block.estimates_line = number_;
     }
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::vector<std::string_view> values = split(cells[i], " /");
-      const auto latency =
-          values.size() == 2 ? number_of<double>(values[0]) : std::optional<double>();
-      const auto bandwidth =
-          values.size() == 2 ? number_of<double>(values[1]) : std::optional<double>();
-      if (!latency || !bandwidth) return false;
+    for (std::size_t i = 0; i < row.size(); ++i) {
       const auto& [algorithm, protocol] = columns.columns[i];
       if (!algorithm) continue;
       (*block.estimates)[static_cast<std::size_t>(collective)][static_cast<std::size_t>(*algorithm)]
-                        [static_cast<std::size_t>(protocol)] = {.latency_us = *latency,
-                                                                .bandwidth_GBps = *bandwidth};
+                        [static_cast<std::size_t>(protocol)] = row[i];
     }
     return true;
   }
@@ -382,6 +419,11 @@ class Reader {
     block.ranks = *count;
     if (const auto nodes = number_of<int>(word_after(words, "nNodes"))) block.nodes = *nodes;
     if (const std::string_view id = word_after(words, "commId"); !id.empty()) block.id = id;
+    block.address = word_after(words, "comm");
+    block.parent_address = word_after(words, "parent");
+    std::string_view count_of_part = word_after(words, "splitCount");
+    if (count_of_part.empty()) count_of_part = word_after(words, "childCount");
+    block.part = fmt::format("split {}, color {}", count_of_part, word_after(words, "color"));
     if (ends) close(block);
   }
 
@@ -445,6 +487,12 @@ class Reader {
       done.ranks = static_cast<int>(done.rings.begin()->second.order.size());
     }
     if (!done.rank) return;
+    if (done.id.empty() && !done.parent_address.empty()) {
+      const auto parent = ids_.find(done.process + ' ' + done.parent_address);
+      done.id = done.part;
+      if (parent != ids_.end()) done.id += " of " + parent->second;
+    }
+    if (!done.address.empty()) ids_[done.process + ' ' + done.address] = done.id;
     Gathered& gathered = communicator_of(done);
     DebugCommunicator& communicator = gathered.communicator;
     gathered.ranks_seen.insert(*done.rank);
@@ -507,6 +555,10 @@ class Reader {
     if (communicator.nodes == 0 && communicator.ranks == count) {
       communicator.nodes = static_cast<int>(communicator.hosts.size());
     }
+    for (auto& [channel, ring] : communicator.rings) {
+      const auto all = static_cast<std::size_t>(communicator.ranks);
+      ring.whole = ring.whole && (all == 0 || ring.order.size() == all);
+    }
     if (communicator.channels == 0) {
       communicator.channels =
           static_cast<int>(std::max(communicator.rings.size(), communicator.trees.size()));
@@ -525,13 +577,12 @@ class Reader {
       }
       const bool assigned = owner != nullptr && !several;
       // With the time, NCCL prints the bytes of all ranks; without it, those that one rank sends.
-      if (assigned && choice.collective && !choice.printed_us) {
+      const int ranks = assigned ? owner->communicator.ranks : 0;
+      if (choice.collective && !choice.printed_us) {
         const bool sliced = *choice.collective == NcclCollective::AllGather ||
                             *choice.collective == NcclCollective::ReduceScatter;
-        choice.of_one_rank = sliced && owner->communicator.ranks == 0;
-        if (sliced && !choice.of_one_rank) {
-          choice.bytes *= static_cast<std::uint64_t>(owner->communicator.ranks);
-        }
+        choice.of_one_rank = sliced && ranks == 0;
+        if (sliced && ranks > 0) choice.bytes *= static_cast<std::uint64_t>(ranks);
       }
       add(assigned ? owner->communicator.choices : log_.unassigned, choice);
     }
@@ -556,6 +607,8 @@ class Reader {
   std::size_t number_ = 0;
   std::map<std::string, Block> blocks_;  // by thread
   std::vector<Gathered> gathered_;
+  std::map<std::string, std::string> ids_;  // by process and address of the communicator
+  std::set<std::string> processes_;
   std::vector<std::pair<std::string, DebugChoice>> choices_;  // with the process
   std::size_t left_out_ = 0;
   std::string left_out_because_;

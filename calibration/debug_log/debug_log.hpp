@@ -55,7 +55,7 @@ struct DebugChoice {
 
 /// Facts about one communicator. Those that were not printed are empty or 0.
 struct DebugCommunicator {
-  std::string id;  ///< NCCL's commId
+  std::string id;  ///< NCCL's commId, or "split 1, color 0 of 0x221dee7"
   int ranks = 0;
   int nodes = 0;     ///< as printed, else the number of hosts if all ranks printed something
   int channels = 0;  ///< after doubling
@@ -70,11 +70,13 @@ struct DebugCommunicator {
 
 struct DebugLog {
   std::string version;                                         ///< "2.21.5"; empty: not printed
+  bool rccl = false;                                           ///< the release is one of RCCL
   std::vector<std::pair<std::string, std::string>> variables;  ///< "NCCL_ALGO", "Tree"
   std::string tuner;                             ///< name of the tuner plugin that NCCL uses
   std::vector<DebugCommunicator> communicators;  ///< in the order of the log
-  std::vector<DebugChoice>
-      unassigned;                  ///< choices of processes with rank 0 of several communicators
+  /// Choices of processes that have rank 0 of several communicators of the log, or of none.
+  std::vector<DebugChoice> unassigned;
+  std::size_t other_calls = 0;     ///< calls by kernels for symmetric memory or by copy engines
   std::vector<std::string> notes;  ///< lines that were left out, with the reason
 };
 

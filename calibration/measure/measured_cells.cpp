@@ -150,16 +150,26 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     if (version.empty()) version = filter.nccl_version.value_or(system.nccl_version);
     std::string tuner = stated ? row.tuner : filter.tuner;
     // NCCL_ALGO and NCCL_PROTO were set, and NCCL chose the rest.
-    const bool forced = row.named && !row.channels_stated && !version.empty() &&
-                        nccl_algorithm(row.named->algorithm).has_value();
+    const bool channels_open =
+        row.named ? !row.channels_stated : plan.named == filter.named && !filter.channels_named;
+    const bool of_nccl =
+        channels_open && plan.named && nccl_algorithm(plan.named->algorithm).has_value();
+    const bool forced = of_nccl && !version.empty();
+    const Config forced_to = forced ? *plan.named : Config{};
     if (forced) plan.named.reset();
     std::vector<std::string> notes = row.notes;
+    if (of_nccl && !forced) {
+      notes.push_back(fmt::format(
+          "{} without a number of channels is simulated with {}; with --nccl RELEASE, NCCL chooses "
+          "the channels",
+          plan.named->algorithm, counted(plan.named->channels, "channel")));
+    }
     const bool by_nccl = tuner.empty() || tuner.starts_with("nccl-default");
     if (!plan.named && !version.empty() && by_nccl) {
       version = at_row(row, [&] { return modelled_release(version, notes); });
       if (forced) {
-        tuner = fmt::format("nccl-default:{}:{}:{}", version, to_string(row.named->protocol),
-                            row.named->algorithm);
+        tuner = fmt::format("nccl-default:{}:{}:{}", version, to_string(forced_to.protocol),
+                            forced_to.algorithm);
       } else if (!row.allowed.empty()) {
         tuner = fmt::format("nccl-default:{}{}", version, row.allowed);
       }

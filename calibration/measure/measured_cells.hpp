@@ -77,6 +77,7 @@ struct CellFilter {
   std::string tuner{};  ///< tuner of rows that state neither a configuration nor a tuner, in the
                         ///< form that make_tuner takes; empty: NCCL's default
   std::optional<Config> named{};              ///< configuration of such rows, instead of a tuner
+  bool channels_named = true;                 ///< false: `named` leaves the channels to NCCL
   std::optional<std::string> nccl_version{};  ///< release for rows without one; has priority over
                                               ///< the system's
 };

@@ -121,7 +121,11 @@ std::vector<std::string> fabrics_like(const Measurement& row) {
 FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
   FabricSpec spec{.name = system.fabric};
   const FabricInfo* info = find_fabric_info(system.fabric);
-  if (info == nullptr) return spec;  // a fabric file has a fixed size
+  if (info == nullptr) {
+    // A file's first nodes, as many as the row had.
+    if (row.nodes_stated) spec.servers = row.nodes;
+    return spec;
+  }
   const int nodes = info->nodes_of(row.nodes);
   if (nodes > 1) spec.servers = nodes;
   const int gpus = row.ranks / nodes;

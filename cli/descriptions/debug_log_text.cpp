@@ -28,13 +28,13 @@ Release release_of(const DebugLog& log) {
   }
   Release release;
   try {
-    release.version = nearest_modelled_nccl(log.version);
+    release.version = std::min(nearest_modelled_nccl(log.version), kNewestNccl);
   } catch (const UserError&) {
     release.version = kNewestNccl;
   }
-  if (!is_modelled_nccl(log.version)) {
-    release.note = fmt::format("NCCL {} is not modelled; times are predicted as in {}", log.version,
-                               release.version.to_string());
+  if (log.rccl || !is_modelled_nccl(log.version) || parse_nccl_version(log.version) > kNewestNccl) {
+    release.note = fmt::format("{}CCL {} is not modelled here; times are predicted as in NCCL {}",
+                               log.rccl ? "R" : "N", log.version, release.version.to_string());
   }
   return release;
 }
@@ -92,7 +92,8 @@ std::string tree_text(const DebugTree& tree, int ranks) {
     add_subtree(children, root, part);
     parts.push_back(std::move(part));
   }
-  std::string text = fmt::format("{}", fmt::join(parts, "; "));
+  std::string text = parts.empty() ? "no root: the ranks are in a circle"
+                                   : fmt::format("{}", fmt::join(parts, "; "));
   const auto printed = static_cast<int>(tree.size());
   if (printed < ranks) text += fmt::format("  (of {} ranks that printed it)", printed);
   return text;
@@ -184,7 +185,11 @@ std::string ranges_text(const DebugCommunicator& communicator, const Release& re
 std::string why(const DebugLog& log, const DebugChoice& choice, const DebugReason& reason) {
   if (choice.printed_us && !reason.predicted_us) return "NCCL printed the time";
   if (choice.of_one_rank) return "the log does not state the ranks (subsystem INIT)";
-  if (!reason.predicted_us && !reason.other) return "the log has no estimates (subsystem TUNING)";
+  if (!reason.predicted_us && !reason.other) {
+    return fmt::format("the log has no estimates of {}", choice.collective
+                                                             ? to_string(*choice.collective)
+                                                             : "the unnamed collective");
+  }
   if (!reason.predicted_us) return "not in NCCL's estimates: forced, or of a tuner plugin";
   if (!reason.other) {
     for (const auto& [name, value] : log.variables) {
@@ -221,7 +226,8 @@ std::string choices_text(const DebugLog& log, const std::vector<DebugChoice>& ch
     const std::optional<double> us = reason.predicted_us ? reason.predicted_us : choice.printed_us;
     columns[0].cells.emplace_back(choice.collective ? to_string(*choice.collective)
                                                     : "not printed");
-    columns[1].cells.push_back(format_bytes(choice.bytes));
+    columns[1].cells.push_back(format_bytes(choice.bytes) +
+                               (choice.of_one_rank ? " per rank" : ""));
     columns[2].cells.push_back(choice_text(choice.algorithm, choice.protocol));
     columns[3].cells.push_back(choice.channels ? std::to_string(*choice.channels) : "-");
     columns[4].cells.push_back(std::to_string(choice.calls));
@@ -254,6 +260,45 @@ std::string communicator_text(const DebugLog& log, const DebugCommunicator& comm
   return text + choices_text(log, communicator.choices, &communicator, release);
 }
 
+// Lines that were left out, and the basis of the times.
+std::vector<std::string> notes_of(const DebugLog& log, const Release& release) {
+  std::vector<std::string> notes = log.notes;
+  if (log.other_calls > 0) {
+    notes.push_back(fmt::format("{} by kernels for symmetric memory or copy engines {} not shown",
+                                counted(log.other_calls, "call"),
+                                log.other_calls == 1 ? "is" : "are"));
+  }
+  if (log.communicators.empty()) {
+    notes.emplace_back(
+        "no line is about a communicator; set NCCL_DEBUG_SUBSYS=INIT,ENV,GRAPH,TUNING");
+  }
+  bool estimates = false;
+  bool unknown = false;
+  bool sliced = false;
+  for (const DebugCommunicator& one : log.communicators) {
+    estimates |= one.estimates.has_value();
+    unknown |= one.estimates && (one.nodes == 0 || one.channels == 0);
+    sliced |= std::ranges::any_of(one.choices, [](const DebugChoice& choice) {
+      return !choice.of_one_rank && (choice.collective == NcclCollective::AllGather ||
+                                     choice.collective == NcclCollective::ReduceScatter);
+    });
+  }
+  if (sliced) {
+    notes.emplace_back(
+        "sizes of AllGather and ReduceScatter are of all ranks; NCCL logs those of one rank");
+  }
+  if (estimates && !release.note.empty()) notes.push_back(release.note);
+  if (!log.communicators.empty() && !estimates) {
+    notes.emplace_back("the log has no estimates of NCCL (subsystem TUNING), and so no reasons");
+  }
+  if (unknown) {
+    notes.emplace_back(
+        "the log does not state nodes or channels (subsystem INIT); times of large AllReduce by "
+        "ring and Simple are predicted as on one node");
+  }
+  return notes;
+}
+
 using Json = nlohmann::ordered_json;
 
 Json choice_json(const DebugChoice& choice, const DebugCommunicator* communicator,
@@ -271,7 +316,7 @@ Json choice_json(const DebugChoice& choice, const DebugCommunicator* communicato
     const DebugReason reason = reason_of(*communicator, release.version, *choice.collective,
                                          choice.bytes, choice.algorithm, choice.protocol);
     json["predicted_us"] = reason.predicted_us ? Json(*reason.predicted_us) : Json();
-    json["least"] = reason.least;
+    json["least"] = reason.predicted_us ? Json(reason.least) : Json();
     json["best_other"] = reason.other ? Json{{"algorithm", to_string(*reason.other)},
                                              {"protocol", to_string(reason.other_protocol)},
                                              {"predicted_us", reason.other_us}}
@@ -338,7 +383,7 @@ Json communicator_json(const DebugCommunicator& communicator, const Release& rel
 
 std::string debug_log_text(const DebugLog& log, const std::string& name) {
   const Release release = release_of(log);
-  std::string text = fmt::format("{}: NCCL {}, {}\n", name,
+  std::string text = fmt::format("{}: {} {}, {}\n", name, log.rccl ? "RCCL" : "NCCL",
                                  log.version.empty() ? "(release not printed)" : log.version,
                                  counted(log.communicators.size(), "communicator"));
   for (const auto& [variable, value] : log.variables) {
@@ -350,21 +395,11 @@ std::string debug_log_text(const DebugLog& log, const std::string& name) {
   }
   if (!log.unassigned.empty()) {
     text +=
-        "\nchoices of processes with rank 0 of several communicators, which NCCL does not name\n" +
+        "\nchoices whose communicator the log does not tell: their process has rank 0 of several, "
+        "or of none\n" +
         choices_text(log, log.unassigned, nullptr, release);
   }
-  std::vector<std::string> notes = log.notes;
-  const bool times = std::ranges::any_of(
-      log.communicators, [](const DebugCommunicator& one) { return one.estimates.has_value(); });
-  if (times && !release.note.empty()) notes.push_back(release.note);
-  const bool unknown = std::ranges::any_of(log.communicators, [](const DebugCommunicator& one) {
-    return one.estimates && (one.nodes == 0 || one.channels == 0);
-  });
-  if (unknown) {
-    notes.emplace_back(
-        "the log does not state nodes or channels (subsystem INIT); times of large AllReduce by "
-        "ring and Simple are predicted as on one node");
-  }
+  const std::vector<std::string> notes = notes_of(log, release);
   if (!notes.empty()) text += '\n';
   for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
   return text;
@@ -372,9 +407,13 @@ std::string debug_log_text(const DebugLog& log, const std::string& name) {
 
 nlohmann::ordered_json debug_log_json(const DebugLog& log) {
   const Release release = release_of(log);
-  Json json{{"version", log.version}, {"predicted_as", release.version.to_string()}};
-  json["variables"] = Json::object();
-  for (const auto& [variable, value] : log.variables) json["variables"][variable] = value;
+  Json json{{"library", log.rccl ? "RCCL" : "NCCL"},
+            {"version", log.version},
+            {"predicted_as", release.version.to_string()}};
+  json["variables"] = Json::array();
+  for (const auto& [variable, value] : log.variables) {
+    json["variables"].push_back({{"name", variable}, {"value", value}});
+  }
   json["tuner"] = log.tuner;
   json["communicators"] = Json::array();
   for (const DebugCommunicator& communicator : log.communicators) {
@@ -384,7 +423,7 @@ nlohmann::ordered_json debug_log_json(const DebugLog& log) {
   for (const DebugChoice& choice : log.unassigned) {
     json["unassigned_choices"].push_back(choice_json(choice, nullptr, release));
   }
-  json["notes"] = log.notes;
+  json["notes"] = notes_of(log, release);
   return json;
 }
 

@@ -167,6 +167,7 @@ MeasuredRows measured_rows(const Arguments& arguments) {
     } else {
       at_option("tuner", text,
                 [&] { filter.named = read_short_config(text, AlgorithmLibrary::shipped(), {}); });
+      filter.channels_named = std::ranges::count(text, '/') > 1;
     }
   }
   if (arguments.has("collective")) {

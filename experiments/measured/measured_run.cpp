@@ -197,6 +197,13 @@ MeasuredRun::Layout MeasuredRun::layout(const SourceLocation& where,
                                        "jobs that ran at once; expected one job",
                                        rank, count));
   }
+  const int last = times.rbegin()->first;
+  for (int rank = 0; rank < last; ++rank) {
+    if (times.contains(rank)) continue;
+    throw UserError(where, fmt::format("the list of devices has rank {}, but not rank {}; expected "
+                                       "the lines of all ranks",
+                                       last, rank));
+  }
   const auto& first = *groups.begin();
   Layout found{static_cast<int>(first.second.size()), nodes_of(first.second, where),
                static_cast<int>(groups.size())};
@@ -273,6 +280,7 @@ void MeasuredRun::complete(Measurement& row, const MeasuredFileContext& context)
         "{} groups of {} ran the call at once (NCCL_TESTS_SPLIT); the simulation is of one alone",
         found.groups, counted(found.ranks, "rank")));
   }
+  row.notes.insert(row.notes.end(), notes.begin(), notes.end());
   release_of(row, context);
   allow_by_environment(row);
 }

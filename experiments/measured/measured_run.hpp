@@ -24,7 +24,8 @@ struct MeasuredDevice {
 class MeasuredRun {
  public:
   std::optional<CollectiveKind> collective{};
-  std::string version;  ///< "2.28.9"; empty: not stated
+  std::string version;             ///< "2.28.9"; empty: not stated
+  std::vector<std::string> notes;  ///< facts of the run that a simulation leaves out
   std::vector<MeasuredDevice> devices;
 
   /// Takes the release from a number as NCCL prints it: 22809 is 2.28.9, 2804 is 2.8.4.

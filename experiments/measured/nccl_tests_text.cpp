@@ -6,6 +6,8 @@
 #include <cmath>
 #include <fmt/core.h>
 
+#include "collectives/contract.hpp"
+#include "core/counted.hpp"
 #include "experiments/measured/log_lines.hpp"
 #include "experiments/measured/measured_run.hpp"
 
@@ -182,11 +184,14 @@ class NcclTestsReader {
            "the row is cut off by output of NCCL_DEBUG; set "
            "NCCL_DEBUG_FILE for the run");
     }
-    for (Measurement& row : of_run_) {
+    for (std::size_t i = 0; i < of_run_.size(); ++i) {
+      Measurement& row = of_run_[i];
       run_.complete(row, context_);
+      check_bandwidths(row, bandwidths_[i].first, bandwidths_[i].second);
       rows_.push_back(std::move(row));
     }
     of_run_.clear();
+    bandwidths_.clear();
     const std::string version = run_.version;
     run_ = {};
     run_.version = version;
@@ -205,6 +210,7 @@ class NcclTestsReader {
       for (const Word& word : words) release_code(word.text);
     } else if (at(0) == "nThread" || at(0) == "nThread:") {
       begin_run();
+      settings(words);
     } else if (at(0) == "Rank") {
       device(words);
     } else if (const std::size_t place = text.find(kStarting); place != std::string_view::npos) {
@@ -221,6 +227,33 @@ class NcclTestsReader {
       return at(0) == "Using" || at(0) == "Avg" || at(0) == "out-of-place";
     }
     return true;
+  }
+
+  // Reads "nThread 1 nGpus 1 minBytes 8 … iters: 20 agg iters: 1 validation: 1 graph: 0".
+  void settings(const std::vector<Word>& words) {
+    for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+      const int value = number_of<int>(words[i + 1].text).value_or(0);
+      if (words[i].text == "iters:" && words[i - 1].text == "agg" && value > 1) {
+        run_.notes.push_back(fmt::format(
+            "{} calls ran in a group (agg iters); the simulation is of single calls", value));
+      }
+      if (words[i].text == "graph:" && value > 0) {
+        run_.notes.emplace_back("CUDA graphs launched the calls; the simulation launches each");
+      }
+    }
+  }
+
+  // Checks the ranks by the ratio of the two bandwidths, which nccl-tests computes from them.
+  void check_bandwidths(Measurement& row, double algbw, double busbw) const {
+    constexpr double kEnoughDigits = 10;  // GB/s with two decimals
+    constexpr double kTolerance = 0.005;
+    if (algbw < kEnoughDigits || row.ranks < 2) return;
+    const double expected = bus_bandwidth_factor(row.collective, row.ranks);
+    if (std::abs(busbw / algbw - expected) <= kTolerance * expected) return;
+    row.notes.push_back(
+        fmt::format("the bandwidths of the output are not those of {}: busbw is {:.3f} of algbw, "
+                    "expected {:.3f}",
+                    counted(row.ranks, "rank"), busbw / algbw, expected));
   }
 
   // "./build/all_reduce_perf" or, with an option of the build, "all_reduce_perf_mpi".
@@ -371,8 +404,8 @@ class NcclTestsReader {
     }
     if (words.size() < columns_->count || (was_cut_ && words.size() > columns_->count)) {
       fail(words.front(),
-           fmt::format("found {} fields; the heading has {} (if output of NCCL_DEBUG stands in a "
-                       "row, set NCCL_DEBUG_FILE for the run)",
+           fmt::format("found {} fields; the heading has {} (a log that was cut ends so; if output "
+                       "of NCCL_DEBUG stands in a row, set NCCL_DEBUG_FILE for the run)",
                        words.size(), columns_->count));
     }
     Measurement row;
@@ -395,6 +428,12 @@ class NcclTestsReader {
     }
     row.where = {file_, number_, words.front().column};
     of_run_.push_back(std::move(row));
+    // algbw and busbw stand behind the time.
+    const std::size_t time = in_place ? *columns_->in_place_time : columns_->out_of_place_time;
+    const auto bandwidth = [&](std::size_t at) {
+      return at < words.size() ? number_of<double>(words[at].text).value_or(0) : 0;
+    };
+    bandwidths_.emplace_back(bandwidth(time + 1), bandwidth(time + 2));
   }
 
   const std::string& file_;
@@ -410,6 +449,7 @@ class NcclTestsReader {
   MeasuredRun run_;
   std::string exported_;  // commands of a shell that export variables
   std::vector<Measurement> of_run_;
+  std::vector<std::pair<double, double>> bandwidths_;  // algbw and busbw of these rows, GB/s
   std::vector<Measurement> rows_;
 };
 

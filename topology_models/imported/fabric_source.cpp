@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 #include <optional>
 
+#include "core/counted.hpp"
 #include "core/files/text_file.hpp"
 #include "core/yaml/yaml.hpp"
 #include "topology_models/fabric_file.hpp"
 #include "topology_models/fabric_option_error.hpp"
+#include "topology_models/fabric_without.hpp"
 #include "topology_models/imported/machine.hpp"
 
 namespace cclgym {
@@ -49,26 +51,29 @@ YamlValue parse_fabric_file(std::string_view text, const std::string& path) {
 
 }  // namespace
 
-std::shared_ptr<const Fabric> load_any_fabric(const std::string& path, int nodes) {
+std::shared_ptr<const Fabric> load_any_fabric(const std::string& path, std::optional<int> nodes) {
   return read_any_fabric(read_text_file(path, YamlLimits{}.bytes), path, nodes);
 }
 
 std::shared_ptr<const Fabric> read_any_fabric(std::string_view text, const std::string& path,
-                                              int nodes) {
+                                              std::optional<int> nodes) {
   const std::optional<Machine> machine = machine_of(text, path);
   if (!machine) {
-    if (nodes != 1) {
-      throw FabricOptionError(
-          "nodes", fmt::format("fabric '{}' has the nodes of its file, no more and no fewer; found "
-                               "nodes = {}",
-                               path, nodes));
+    std::shared_ptr<const Fabric> fabric =
+        read_fabric(parse_fabric_file(text, path), stem_of(path));
+    const int all = fabric->servers();
+    if (nodes && *nodes > all) {
+      throw FabricOptionError("nodes",
+                              fmt::format("fabric '{}' has {} in its file; found nodes = {}", path,
+                                          counted(all, "node"), *nodes));
     }
-    return read_fabric(parse_fabric_file(text, path), stem_of(path));
+    return nodes && *nodes < all ? first_servers(*fabric, *nodes) : fabric;
   }
   const std::string name = stem_of(path);
   try {
     FabricBuilder builder(*read_fabric(
-        parse_yaml(fabric_text(*machine, name, nodes), path + " as a fabric file"), name));
+        parse_yaml(fabric_text(*machine, name, nodes.value_or(1)), path + " as a fabric file"),
+        name));
     builder.set_warnings(machine->warnings);
     return builder.build();
   } catch (const FabricOptionError&) {

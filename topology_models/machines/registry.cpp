@@ -108,7 +108,8 @@ std::shared_ptr<const Fabric> without_failed_parts(std::shared_ptr<const Fabric>
                      [&] { return fabric_without(*fabric, *spec.without); });
 }
 
-// Options of fabrics from files. Only descriptions of one node take `nodes`.
+// Options of fabrics from files. `nodes` is a part of a fabric file's nodes, or the number of nodes
+// like the one that a file describes.
 const std::vector<OptionSpec>& options_of_files() {
   constexpr double kMostNodesOfFiles = 2048;
   static const std::vector<OptionSpec> options{fabric_option("nodes", {.max = kMostNodesOfFiles}),
@@ -168,8 +169,8 @@ std::shared_ptr<const Fabric> make_fabric(const FabricSpec& spec) {
   if (is_fabric_file(spec.name)) {
     const std::vector<OptionSpec>& options = options_of_files();
     refuse_foreign_options(spec, options);
-    const int nodes = parameters_of(spec, options).servers;
-    return without_failed_parts(load_any_fabric(spec.name, nodes), spec);
+    static_cast<void>(parameters_of(spec, options));  // checks the options
+    return without_failed_parts(load_any_fabric(spec.name, spec.servers), spec);
   }
   const FabricModel& model = model_named(spec.name);
   refuse_foreign_options(spec, model.info.options);

@@ -311,6 +311,68 @@ TEST_CASE("ranks with launchers' prefixes, and two communicators of one process,
   REQUIRE(log.unassigned.size() == 1);  // which of the two, NCCL does not say
 }
 
+TEST_CASE("parts of a communicator, which have no id in 2.24 to 2.29, are told apart by color",
+          "[calibration][debug-log]") {
+  // Ranks 0 and 1 of the parent split off with color 0, ranks 2 and 3 with color 1, at once.
+  std::string text = two_nodes();
+  const auto part = [](int rank) {
+    return fmt::format(
+        "ncclCommSplit comm 0x77 rank {} nranks 2 cudaDev {} nvmlDev 0 busId 18000 "
+        "parent 0x55 splitCount 1 color {} key 0 - Init ",
+        rank % 2, rank % 2, rank / 2);
+  };
+  for (int rank = 0; rank < 4; ++rank) text += line_of(rank, part(rank) + "START");
+  for (int rank = 0; rank < 4; ++rank) {
+    const bool first = rank % 2 == 0;
+    // The second part has its tree the other way round.
+    const bool root = first == (rank / 2 == 0);
+    text += line_of(rank, fmt::format("Trees [0] {}->{}->{}", root ? "1/-1/-1" : "-1/-1/-1",
+                                      rank % 2, root ? -1 : 1 - rank % 2));
+  }
+  for (const int rank : {2, 0, 3, 1}) text += line_of(rank, part(rank) + "COMPLETE");
+  const DebugLog log = read_debug_log(text, "log");
+  REQUIRE(log.communicators.size() == 3);
+  CHECK(log.communicators[1].id == "split 1, color 1 of 0x221dee7");
+  CHECK(log.communicators[1].hosts == std::vector<std::string>{"alpha1"});
+  CHECK(log.communicators[1].trees.at(0) == DebugTree{{0, 1}, {1, -1}});
+  CHECK(log.communicators[2].id == "split 1, color 0 of 0x221dee7");
+  CHECK(log.communicators[2].trees.at(0) == DebugTree{{0, -1}, {1, 0}});
+  // Rank 0 of the parent is rank 0 of a part, too, so that a choice may be of either.
+  CHECK(log.communicators[0].choices.empty());
+  CHECK(log.unassigned.size() == 2);
+}
+
+TEST_CASE("lines of NCCL inside rows, damaged estimates and other libraries",
+          "[calibration][debug-log]") {
+  std::string text = two_nodes();
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    return read_debug_log(other, "log");
+  };
+  // A row of nccl-tests stands in front of a choice.
+  const DebugLog row = changed("alpha0:7000:7000 [0] NCCL INFO AllReduce: 1024",
+                               "  8   2  float  sum  -1alpha0:7000:7000 [0] NCCL INFO AllReduce: "
+                               "1024");
+  CHECK(row.unassigned.empty());
+  CHECK(row.communicators.at(0).choices.at(0).calls == 2);
+  // A row of the table counts as a whole or not at all.
+  const DebugLog damaged =
+      changed("20.0/   5.0 |     0.0/   0.0 |    70.0", "20.x/   5.0 |  0/0 | 70");
+  const NcclEstimates& left = *damaged.communicators.at(0).estimates;
+  CHECK(left[kAllReduce][0][0].bandwidth_GBps == 0);
+  CHECK(left[static_cast<std::size_t>(NcclCollective::Broadcast)][1][2].bandwidth_GBps == 20);
+  REQUIRE(damaged.notes.size() == 1);
+  CHECK(damaged.notes[0].find("among the estimates of allreduce") != std::string::npos);
+  const DebugLog rccl = changed("NCCL version 2.27.5+cuda12.9", "RCCL version : 2.22.3-HEAD:a1b2");
+  CHECK(rccl.rccl);
+  CHECK(rccl.version == "2.22.3");
+  const DebugLog short_ring = changed("Channel 01/02 : 0 2 3 1", "Channel 01/02 : 0 2");
+  CHECK_FALSE(short_ring.communicators.at(0).rings.at(1).whole);
+  text += line_of(0, "AllReduce [Symmetric]: 1024 Bytes -> Kernel AllReduce_AGxLL_R nchannels 1");
+  CHECK(read_debug_log(text, "log").other_calls == 1);
+}
+
 TEST_CASE("a ring whose line NCCL cut off follows the neighbours that the ranks printed",
           "[calibration][debug-log]") {
   const std::string cut = line_of(0, "Channel 00/01 : 0 2 1...");

@@ -329,6 +329,18 @@ TEST_CASE("rows are simulated as their release, their environment or the user sa
     filter.tuner.clear();
     filter.named = Config{.algorithm = "tree", .protocol = Protocol::LL128, .channels = 2};
     CHECK(cell_of(row, filter).first.named->algorithm == "tree");
+    // NCCL chooses the channels that are not named, if its release is known.
+    filter.channels_named = false;
+    CHECK(cell_of(row, filter).first.tuner == "nccl-default:2.18.0:LL128:tree");
+    CHECK_FALSE(cell_of(row, filter).first.named);
+    row.nccl_version.clear();
+    row.system.clear();
+    filter.fabric = "hgx-h100";
+    REQUIRE(cell_of(row, filter).first.named);
+    CHECK(cell_of(row, filter).first.named->channels == 2);
+    REQUIRE(cell_of(row, filter).second.size() == 1);
+    CHECK(cell_of(row, filter).second[0].find("tree without a number of channels") !=
+          std::string::npos);
   }
 }
 

@@ -127,6 +127,38 @@ TEST_CASE("a list of one device is refused with or without --ranks",
         "8; expected the lines of all 8 (nccl-tests built without MPI=1 runs every process alone)");
 }
 
+TEST_CASE("a list of devices without one of its ranks is refused",
+          "[calibration][nccl-tests-text]") {
+  MeasuredFileContext context;
+  context.collective = CollectiveKind::AllReduce;
+  const std::size_t third = kRun.find("#  Rank  2");
+  const std::string lost = kRun.substr(0, third) + kRun.substr(kRun.find("#  Rank  3"));
+  CHECK(thrown([&] { return read(lost, context); })
+            .ends_with("the list of devices has rank 3, but not rank 2; expected the lines of all "
+                       "ranks"));
+}
+
+TEST_CASE("groups of calls, CUDA graphs and bandwidths of other ranks are notes of their rows",
+          "[calibration][nccl-tests-text]") {
+  MeasuredFileContext context;
+  context.collective = CollectiveKind::AllReduce;
+  CHECK(read(kRun, context)[0].notes.empty());
+  const auto grouped =
+      read(changed("iters: 20", "iters: 20 agg iters: 16 validation: 1 graph: 1"), context);
+  REQUIRE(grouped[0].notes.size() == 2);
+  CHECK(grouped[0].notes[0] ==
+        "16 calls ran in a group (agg iters); the simulation is of single calls");
+  CHECK(grouped[0].notes[1].starts_with("CUDA graphs launched the calls"));
+  CHECK(read(changed("iters: 20", "iters: 20 agg iters: 1 graph: 0"), context)[0].notes.empty());
+  // 1.5 are the bandwidths of 4 ranks, 1.75 those of 8.
+  CHECK(read(changed("17.5    0.06    0.09", "17.5   59.92   89.88"), context)[1].notes.empty());
+  const auto eight = read(changed("17.5    0.06    0.09", "17.5   59.92  104.86"), context);
+  REQUIRE(eight[1].notes.size() == 1);
+  CHECK(eight[1].notes[0] ==
+        "the bandwidths of the output are not those of 4 ranks: busbw is 1.750 of algbw, expected "
+        "1.500");
+}
+
 TEST_CASE("options that contradict the output are refused", "[calibration][nccl-tests-text]") {
   const auto refusal = [](auto change) {
     MeasuredFileContext context;

@@ -3,6 +3,7 @@
 
 #include "cost_models/nccl/nccl_version.hpp"
 #include "support/catch.hpp"
+#include "support/places.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -62,6 +63,12 @@ TEST_CASE("trays of one NVLink domain are one node", "[calibration][systems]") {
   CHECK(run_plan(racks, row_on(76, 19)).refusal.empty());
   CHECK(run_plan(racks, row_on(77, 19)).refusal ==
         "77 ranks on 19 hosts are not the same number in each of 2 racks");
+  // The fabric has as many nodes of a file as the row states, or all.
+  const std::string path = source_path("experiments/fabrics/two-islands.yaml");
+  Measurement row = row_on(8, 1);
+  CHECK_FALSE(fabric_of_row(own_system("", path), row).servers);
+  row.nodes_stated = true;
+  CHECK(fabric_of_row(own_system("", path), row).servers == 1);
   // Hosts of other machines are nodes.
   CHECK(make_fabric(fabric_of_row(own_system("", "hgx-h100"), row_on(8, 2)))->servers() == 2);
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fmt/core.h>
 
 #include "support/places.hpp"
+#include "support/temporary_folder.hpp"
 #include "topology_models/fabrics.hpp"
 
 namespace cclgym {
@@ -102,9 +104,37 @@ TEST_CASE("labels of a fabric file name failed parts once", "[topology_models][r
   spec.without = "gpu0:gpu1";
   CHECK(fabric_label(spec, *make_fabric(spec)) == "two-islands without=gpu0:gpu1");
   spec.servers = 2;
-  CHECK(build_refusal(spec) == "fabric '" + spec.name +
-                                   "' has the nodes of its file, no more and no fewer; found nodes "
-                                   "= 2");
+  CHECK(build_refusal(spec) ==
+        "fabric '" + spec.name + "' has 1 node in its file; found nodes = 2");
+}
+
+TEST_CASE("`nodes` is the first nodes of a fabric file", "[topology_models][registry]") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "four.yaml";
+  test::write_file(path,
+                   "gpu_model: A100\nservers:\n  - name: node0..3\n"
+                   "    nodes: [{name: gpu0..1}, {name: nic0, kind: nic}]\n"
+                   "    links:\n      - {mesh: gpu0..1, kind: nvlink, bandwidth: 100 GB/s}\n"
+                   "      - {from: gpu0..1, to: nic0, kind: pcie, bandwidth: 24 GB/s}\n"
+                   "nodes: [{name: leaf, kind: network-switch}]\n"
+                   "links: [{from: node0..3/nic0, to: leaf, kind: network, bandwidth: 25 GB/s}]\n");
+  FabricSpec spec{.name = path};
+  const auto whole = make_fabric(spec);
+  CHECK(whole->ranks() == 8);
+  for (int nodes = 1; nodes <= 4; ++nodes) {
+    spec.servers = nodes;
+    const auto part = make_fabric(spec);
+    CHECK(part->servers() == nodes);
+    CHECK(part->ranks() == 2 * nodes);
+    CHECK(part->name() == whole->name());
+    CHECK(part->gpu_model() == "A100");
+    // Each node has 3 links in both directions within, and one to the switch.
+    CHECK(part->links().size() == static_cast<std::size_t>(8 * nodes));
+    CHECK(fabric_label(spec, *part) == fmt::format("four nodes={}", nodes));
+  }
+  CHECK(make_fabric(spec)->canonical_text() == whole->canonical_text());
+  spec.servers = 5;
+  CHECK(build_refusal(spec) == "fabric '" + path + "' has 4 nodes in its file; found nodes = 5");
 }
 
 TEST_CASE("fabrics that cannot be built", "[topology_models][registry]") {
