@@ -200,7 +200,7 @@ int compare_rows(const std::vector<std::string>& args, TaskPlace* place) {
   }
   if (comparison.cells.empty()) {
     throw UserError({measured.path, 0, 0},
-                    "none of the rows can be simulated: " + reasons_text(comparison.refused));
+                    "none of the rows can be simulated: " + refusal_text(comparison.refused));
   }
   const bool text = !wants_json(*arguments);
   if (arguments->has("out")) {

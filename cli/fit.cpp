@@ -286,7 +286,7 @@ int fit_parameters(const std::vector<std::string>& args, TaskPlace* place) {
   }
   if (cells.cells.empty()) {
     throw UserError({measured.path, 0, 0},
-                    "none of the rows can be simulated: " + reasons_text(cells.refused));
+                    "none of the rows can be simulated: " + refusal_text(cells.refused));
   }
   const HeldOut held = held_out(*arguments);
   const ParameterSet start_set =

@@ -101,6 +101,14 @@ std::vector<std::string> comma_list(const std::string& text, const std::string& 
   return parts;
 }
 
+std::string refusal_text(std::span<const RefusedRows> refused) {
+  std::string text = reasons_text(refused);
+  const bool names = text.find("name an algorithm") != std::string::npos ||
+                     text.find("name rccl-default") != std::string::npos;
+  if (names) text += "; --tuner rccl-default or --tuner ALGORITHM/PROTOCOL/CHANNELS does so";
+  return text;
+}
+
 bool writes_output() {
   const std::optional<LaunchedRank> launched = launched_rank();
   return !launched || launched->rank == 0;

@@ -1,6 +1,7 @@
 // Command-line options that select measured rows.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct MeasuredRows {
 };
 /// Reads the file. Throws UserError if it is invalid, or if --measured is missing.
 [[nodiscard]] MeasuredRows measured_rows(const Arguments& arguments);
+
+/// The reasons of refused rows, with the option that follows their advice to name an algorithm.
+[[nodiscard]] std::string refusal_text(std::span<const RefusedRows> refused);
 
 /// True if this process writes output, or serves the tasks of one that does: on ranks, only the
 /// output of rank 0 has to be writable.

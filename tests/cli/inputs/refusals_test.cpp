@@ -258,6 +258,23 @@ TEST_CASE("fit refuses held-out rows that the file does not have, or that are al
   }
 }
 
+TEST_CASE("compare says how to name an algorithm, and the advice works", "[cli][wrong-inputs]") {
+  const TemporaryFolder folder;
+  write_file(folder / "m.csv",
+             "ranks,nodes,collective,size_bytes,time_us\n8,1,allreduce,1024,30\n");
+  std::vector<std::string> words{"compare", "--measured", "m.csv", "--fabric",
+                                 "mi300x",  "--nccl",     "2.21",  "--quiet"};
+  const Ended refused = run_program(words, folder.path());
+  CHECK(refused.code == 2);
+  CHECK(contains(refused.err,
+                 "; --tuner rccl-default or --tuner ALGORITHM/PROTOCOL/CHANNELS does so\n"));
+  for (const std::string tuner : {"rccl-default", "ring/LL/8"}) {
+    std::vector<std::string> with = words;
+    with.insert(with.end(), {"--tuner", tuner});
+    CHECK(run_program(with, folder.path()).code == 0);
+  }
+}
+
 TEST_CASE("fit and compare say why no row can be simulated", "[cli][wrong-inputs]") {
   const TemporaryFolder folder;
   write_file(folder / "m.csv",
