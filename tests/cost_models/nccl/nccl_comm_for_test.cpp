@@ -1,6 +1,7 @@
 // Tests of the communicators that NCCL would make from the fabrics, and of the resulting choices.
 #include "cost_models/nccl/nccl_comm_for.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -246,6 +247,24 @@ TEST_CASE("the default leaves LL where measured runs get faster with size",
     REQUIRE(sizes.size() == 1);
     CHECK(sizes[0] * 2 >= drop.measured_kib * 1024);
     CHECK(sizes[0] <= drop.measured_kib * 1024 * 2);
+  }
+}
+
+TEST_CASE("NVLS has at most 32 heads, and in larger domains only AllReduce",
+          "[cost_models][nccl-comm-for]") {
+  for (const int gpus : {16, 32, 36, 72}) {
+    FabricSpec spec{.name = "gb200-nvl72"};
+    if (gpus < 72) spec.gpus_per_server = gpus;
+    const NcclVersion release = parse_nccl_version("2.30.7");
+    const NcclComm comm = nccl_comm_for(*make_fabric(spec), release);
+    CHECK(comm.ranks == gpus);
+    REQUIRE(comm.graph(NcclAlgorithm::Nvls));
+    CHECK(comm.graph(NcclAlgorithm::Nvls)->channels == std::min(gpus, 32));
+    const NcclDefault nccl(release, comm);
+    CHECK(nccl.choose(NcclCollective::AllReduce, 256 << 20U).algorithm == NcclAlgorithm::Nvls);
+    const double gather =
+        nccl.bandwidth_Bps(NcclCollective::AllGather, NcclAlgorithm::Nvls, Protocol::Simple);
+    CHECK((gather > 0) == (gpus <= 32));
   }
 }
 
