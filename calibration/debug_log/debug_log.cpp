@@ -1,8 +1,6 @@
 #include "calibration/debug_log/debug_log.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <regex>
@@ -11,19 +9,12 @@
 
 #include "calibration/cuda/nccl/nccl_log.hpp"
 #include "core/error.hpp"
+#include "deploy/nccl_plugin/nccl_names.hpp"
 #include "experiments/measured/log_lines.hpp"
 
 namespace cclgym {
 
 namespace {
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;
@@ -42,37 +33,27 @@ std::string_view word_after(const std::vector<std::string_view>& words, std::str
   return at == words.end() || at + 1 == words.end() ? std::string_view() : *(at + 1);
 }
 
-std::string plain(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    if (c != '_' && c != ' ')
-      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return text;
+// Names as NCCL prints them; the blanks of a table's cell do not count.
+std::string_view cell_text(std::string_view cell) {
+  const std::vector<std::string_view> words = split(cell, " ");
+  return words.empty() ? std::string_view() : words.front();
 }
 
-std::optional<NcclAlgorithm> algorithm_of(std::string_view name) {
-  for (std::size_t a = 0; a < kNcclAlgorithms; ++a) {
-    const auto algorithm = static_cast<NcclAlgorithm>(a);
-    if (plain(to_string(algorithm)) == plain(name)) return algorithm;
-  }
-  // The only CollNet algorithm of old releases.
-  return plain(name) == "collnet" ? std::optional(NcclAlgorithm::CollNetDirect) : std::nullopt;
+std::optional<NcclAlgorithm> algorithm_of(std::string_view cell) {
+  const std::string_view name = cell_text(cell);
+  if (name == "CollNet") return NcclAlgorithm::CollNetDirect;  // the only one of old releases
+  const auto number = algorithm_of_log(name);
+  return number ? std::optional(static_cast<NcclAlgorithm>(*number)) : std::nullopt;
 }
 
-std::optional<Protocol> protocol_of(std::string_view name) {
-  for (const Protocol protocol : all_protocols()) {
-    if (plain(to_string(protocol)) == plain(name)) return protocol;
-  }
-  return std::nullopt;
+std::optional<Protocol> protocol_of(std::string_view cell) {
+  const auto number = nccl_protocol_of(cell_text(cell));
+  return number ? std::optional(static_cast<Protocol>(*number)) : std::nullopt;
 }
 
-std::optional<NcclCollective> collective_of(std::string_view name) {
-  for (std::size_t c = 0; c < kNcclCollectives; ++c) {
-    const auto collective = static_cast<NcclCollective>(c);
-    if (plain(to_string(collective)) == plain(name)) return collective;
-  }
-  return std::nullopt;
+std::optional<NcclCollective> collective_of(std::string_view cell) {
+  const auto number = nccl_collective_of(lower_case(cell_text(cell)));
+  return number ? std::optional(static_cast<NcclCollective>(*number)) : std::nullopt;
 }
 
 // A line of NCCL: "alpha0:7000:7100 [0] NCCL INFO MESSAGE", with a time or part of a row before it.
@@ -87,15 +68,8 @@ std::optional<DebugLine> debug_line(std::string_view text) {
   constexpr std::string_view kInfo = "NCCL INFO ";
   const std::size_t at = text.find(kInfo);
   if (at == std::string_view::npos) return std::nullopt;
-  std::string_view front = text.substr(0, at);
-  const auto trim = [&] {
-    while (front.ends_with(' ')) front.remove_suffix(1);
-  };
-  trim();
-  if (front.ends_with(']')) front = front.substr(0, front.rfind('['));  // "[0]": the device
-  trim();
-  const std::size_t blank = front.find_last_of(" \t");
-  const std::string_view word = blank == std::string_view::npos ? front : front.substr(blank + 1);
+  const std::size_t start = nccl_thread_start(text, at);
+  const std::string_view word = cell_text(text.substr(start, at - start));
   DebugLine line;
   line.message = text.substr(at + kInfo.size());
   line.thread = word;
@@ -193,7 +167,8 @@ class Reader {
 
   // Drops the last number of a row of nccl-tests from the host: "-1alpha0:7000:7100".
   void drop_row(DebugLine& line) {
-    for (std::size_t at = 0; at < line.process.size(); ++at) {
+    const std::size_t digits = line.process.find_first_not_of("-.0123456789");
+    for (std::size_t at = 0; at <= digits && at < line.process.size(); ++at) {
       if (!processes_.contains(line.process.substr(at))) continue;
       line.host.erase(0, at);
       line.process.erase(0, at);
@@ -328,7 +303,7 @@ class Reader {
     std::vector<std::string_view> cells = split(message, "|");
     while (!cells.empty() && split(cells.back(), " ").empty()) cells.pop_back();
     if (cells.empty()) return false;
-    const std::string heading = plain(cells.front());
+    const std::string heading = lower_case(cell_text(cells.front()));
     cells.erase(cells.begin());
     TableColumns& columns = block.table;
     if (heading == "algorithm") {
@@ -614,15 +589,6 @@ class Reader {
   std::string left_out_because_;
 };
 
-// NCCL prints latencies and bandwidths with one decimal.
-constexpr double kHalfDigit = 0.05;
-
-const NcclEstimate& estimate_of(const NcclEstimates& estimates, NcclCollective collective,
-                                NcclAlgorithm algorithm, Protocol protocol) {
-  return estimates[static_cast<std::size_t>(collective)][static_cast<std::size_t>(algorithm)]
-                  [static_cast<std::size_t>(protocol)];
-}
-
 }  // namespace
 
 std::string_view pattern_name(int pattern) {
@@ -636,78 +602,6 @@ DebugLog read_debug_log(std::string_view text, const std::string& name) {
   Reader reader(name);
   for_each_log_line(text, [&](const LogLine& line) { reader.line(line); });
   return reader.take();
-}
-
-DebugReason reason_of(const DebugCommunicator& communicator, const NcclVersion& version,
-                      NcclCollective collective, std::uint64_t bytes, NcclAlgorithm algorithm,
-                      Protocol protocol) {
-  DebugReason reason;
-  if (!communicator.estimates) return reason;
-  NcclComm comm;
-  comm.ranks = std::max(2, communicator.ranks);
-  comm.nodes = std::max(1, communicator.nodes);
-  comm.channels = std::max(1, communicator.channels);
-  // Predicted time if the estimates were `share` of a printed digit's half larger.
-  const auto time_us = [&](NcclAlgorithm candidate, Protocol p, double share) {
-    NcclEstimate estimate = estimate_of(*communicator.estimates, collective, candidate, p);
-    if (estimate.bandwidth_GBps > 0) {
-      estimate.latency_us += share * kHalfDigit;
-      estimate.bandwidth_GBps -= share * kHalfDigit;
-    }
-    return nccl::time_us(version, comm, estimate, collective, candidate, p, bytes);
-  };
-  for (std::size_t a = 0; a < kNcclAlgorithms; ++a) {
-    for (const Protocol p : all_protocols()) {
-      const auto candidate = static_cast<NcclAlgorithm>(a);
-      const auto us = time_us(candidate, p, 0);
-      if (!us) continue;
-      if (candidate == algorithm && p == protocol) {
-        reason.predicted_us = us;
-      } else if (!reason.other || *us < reason.other_us) {
-        reason.other = candidate;
-        reason.other_protocol = p;
-        reason.other_us = *us;
-      }
-    }
-  }
-  if (!reason.predicted_us) return reason;
-  reason.least = !reason.other || *reason.predicted_us <= reason.other_us;
-  if (!reason.least) {
-    const auto most_us = time_us(*reason.other, reason.other_protocol, 1);
-    reason.rounding = !most_us || *time_us(algorithm, protocol, -1) <= *most_us;
-  }
-  return reason;
-}
-
-std::vector<DebugRange> choices_by_estimates(const DebugCommunicator& communicator,
-                                             const NcclVersion& version,
-                                             NcclCollective collective) {
-  constexpr std::uint64_t kLeast = 1U << 10U;
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 32U;
-  std::vector<DebugRange> ranges;
-  for (std::uint64_t bytes = kLeast; bytes <= kMost; bytes *= 2) {
-    // The best of all is "the best of the others" of a combination that NCCL does not have.
-    std::optional<DebugRange> best;
-    for (std::size_t a = 0; a < kNcclAlgorithms && communicator.estimates; ++a) {
-      for (const Protocol protocol : all_protocols()) {
-        const auto algorithm = static_cast<NcclAlgorithm>(a);
-        const DebugReason reason =
-            reason_of(communicator, version, collective, bytes, algorithm, protocol);
-        if (!reason.least || best) continue;
-        best = DebugRange{bytes, bytes, algorithm, protocol, reason, reason};
-      }
-    }
-    if (!best) continue;
-    const bool same = !ranges.empty() && ranges.back().algorithm == best->algorithm &&
-                      ranges.back().protocol == best->protocol;
-    if (same) {
-      ranges.back().to_bytes = bytes;
-      ranges.back().at_end = best->at_end;
-    } else {
-      ranges.push_back(*best);
-    }
-  }
-  return ranges;
 }
 
 }  // namespace cclgym

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "calibration/debug_log/debug_reason.hpp"
 #include "core/counted.hpp"
 #include "core/error.hpp"
 #include "core/text_columns.hpp"

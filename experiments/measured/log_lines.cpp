@@ -66,4 +66,16 @@ void for_each_log_line(std::string_view log, const std::function<void(const LogL
   }
 }
 
+std::size_t nccl_thread_start(std::string_view line, std::size_t level) {
+  std::string_view front = line.substr(0, level);
+  const auto drop_blanks = [&] {
+    while (front.ends_with(' ')) front.remove_suffix(1);
+  };
+  drop_blanks();
+  if (front.ends_with(']')) front = front.substr(0, front.rfind('['));  // "[0]": the device
+  drop_blanks();
+  const std::size_t blank = front.find_last_of(" \t");
+  return blank == std::string_view::npos ? 0 : blank + 1;
+}
+
 }  // namespace cclgym

@@ -1,8 +1,11 @@
-// Lines of a log as the program printed them, without what launchers and terminals add.
+// Lines of a log as the program printed them, without what launchers and terminals add, and words
+// in them.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,5 +24,18 @@ struct LogLine {
 /// service (pdsh, kubectl --prefix, docker compose) and the time (kubectl --timestamps, ts,
 /// journalctl). Several may stand in front of one line.
 void for_each_log_line(std::string_view log, const std::function<void(const LogLine&)>& use);
+
+/// Place of the first byte of "alpha0:7000:7100" in a line of NCCL_DEBUG, "alpha0:7000:7100 [0]
+/// NCCL INFO …", whose level ("NCCL INFO") is at `level`. Other output may stand in front of it.
+[[nodiscard]] std::size_t nccl_thread_start(std::string_view line, std::size_t level);
+
+/// The number that the whole text is; nullopt if it is something else.
+template <class Number>
+[[nodiscard]] std::optional<Number> number_of(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 }  // namespace cclgym

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <fmt/core.h>
 
@@ -35,14 +34,6 @@ std::vector<Word> words_of(std::string_view line) {
   return words;
 }
 
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // Positions of the numbers to read within a line of results.
 struct Columns {
   std::size_t size = 0;
@@ -67,17 +58,9 @@ std::size_t debug_start(std::string_view text, const std::vector<MeasuredDevice>
   std::size_t at = std::string_view::npos;
   for (const std::string_view level : kLevels) at = std::min(at, text.find(level));
   if (at == std::string_view::npos) return at;
-  std::string_view front = text.substr(0, at);
-  const auto drop_blanks = [&] {
-    while (front.ends_with(' ')) front.remove_suffix(1);
-  };
-  drop_blanks();
-  if (front.ends_with(']')) front = front.substr(0, front.rfind('['));  // "[0]": the device
-  drop_blanks();
-  const std::size_t blank = front.find_last_of(" \t");
-  const std::size_t start = blank == std::string_view::npos ? 0 : blank + 1;
-  const std::string_view word = front.substr(start);
-  const std::string_view host = word.substr(0, word.find(':'));
+  const std::size_t start = nccl_thread_start(text, at);
+  const std::string_view word = text.substr(start, at - start);
+  const std::string_view host = word.substr(0, word.find_first_of(": ["));
   for (const MeasuredDevice& device : devices) {
     if (host.ends_with(device.host)) return start + host.size() - device.host.size();
   }

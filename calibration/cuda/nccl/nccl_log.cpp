@@ -1,12 +1,12 @@
 #include "calibration/cuda/nccl/nccl_log.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/core.h>
 
 #include "core/error.hpp"
 #include "cost_models/nccl/nccl_plan.hpp"
 #include "deploy/nccl_plugin/nccl_names.hpp"
+#include "experiments/measured/log_lines.hpp"
 
 namespace cclgym {
 
@@ -19,21 +19,6 @@ std::string plain(std::string_view name) {
   std::string text = lower_case(name);
   std::erase(text, '_');
   return text;
-}
-
-std::optional<int> algorithm_of_log(std::string_view name) {
-  for (std::size_t i = 0; i < kNcclAlgorithmNames.size(); ++i) {
-    if (plain(kNcclAlgorithmNames[i].csv) == plain(name)) return static_cast<int>(i);
-  }
-  return std::nullopt;
-}
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // Removes the part before `end` from the front of `text` and returns it.
@@ -109,6 +94,13 @@ double share(std::size_t part, std::size_t whole) {
 }
 
 }  // namespace
+
+std::optional<int> algorithm_of_log(std::string_view name) {
+  for (std::size_t i = 0; i < kNcclAlgorithmNames.size(); ++i) {
+    if (plain(kNcclAlgorithmNames[i].csv) == plain(name)) return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
 
 std::optional<NcclDecision> read_nccl_decision(std::string_view line, const SourceLocation& where) {
   const std::size_t arrow = line.find(kArrow);

@@ -34,6 +34,9 @@ struct NcclDecision {
   int channels_of_communicator = 0;
 };
 
+/// NCCL's number for an algorithm as a log writes it: "RING", "NVLSTree", "NVLS_TREE".
+[[nodiscard]] std::optional<int> algorithm_of_log(std::string_view name);
+
 /// The decision of one line; nullopt for other lines. Throws as read_nccl_log does.
 [[nodiscard]] std::optional<NcclDecision> read_nccl_decision(std::string_view line,
                                                              const SourceLocation& where);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "calibration/debug_log/debug_reason.hpp"
 #include "cost_models/nccl/nccl_comm_for.hpp"
 #include "cost_models/nccl/nccl_default.hpp"
 #include "support/catch.hpp"
@@ -364,6 +365,12 @@ TEST_CASE("lines of NCCL inside rows, damaged estimates and other libraries",
   CHECK(left[static_cast<std::size_t>(NcclCollective::Broadcast)][1][2].bandwidth_GBps == 20);
   REQUIRE(damaged.notes.size() == 1);
   CHECK(damaged.notes[0].find("among the estimates of allreduce") != std::string::npos);
+  // Containers have equal process numbers, and a host may end with the name of another.
+  const std::string hosts =
+      "n1:7:8 [0] NCCL INFO comm 0x1 rank 0 nRanks 2 nNodes 2\n"
+      "big-n1:7:8 [0] NCCL INFO comm 0x1 rank 1 nRanks 2 nNodes 2\n";
+  CHECK(read_debug_log(hosts, "log").communicators.at(0).hosts ==
+        std::vector<std::string>{"big-n1", "n1"});
   const DebugLog rccl = changed("NCCL version 2.27.5+cuda12.9", "RCCL version : 2.22.3-HEAD:a1b2");
   CHECK(rccl.rccl);
   CHECK(rccl.version == "2.22.3");

@@ -3,6 +3,7 @@
 #include "calibration/cuda/cuda_fit.hpp"
 #include "calibration/cuda/nccl/nccl_log.hpp"
 #include "calibration/debug_log/debug_log.hpp"
+#include "calibration/debug_log/debug_reason.hpp"
 #include "fuzz_support.hpp"
 
 FUZZ_TARGET(gpu_logs) {
