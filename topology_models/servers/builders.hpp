@@ -1,7 +1,6 @@
 // Model of a shipped fabric, and facts that several of them share. Internal to this layer.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,7 +13,7 @@ namespace cclgym {
 /// A shipped fabric: its description, and a function that builds it from parameters in range.
 struct FabricModel {
   FabricInfo info;
-  std::function<std::shared_ptr<const Fabric>(const FabricParameters&)> build;
+  std::shared_ptr<const Fabric> (*build)(const FabricParameters&);
 };
 
 // Facts that several fabrics share.
