@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -42,12 +43,14 @@ class StepSearch {
     for (std::vector<From>& layer : from_) layer.resize(fabric.nodes().size());
   }
 
-  int farthest(int rank) {
+  /// nullopt if some GPU is reached only through what a program's steps avoid.
+  std::optional<int> farthest(int rank) {
     std::vector<NodeId> frontier{fabric_.gpu(rank)};
     gpu_seen_[at(fabric_.gpu(rank))] = rank;
     int missing = fabric_.ranks() - 1;
     int steps = 0;
     for (; missing > 0; ++steps) {
+      if (frontier.empty()) return std::nullopt;
       std::vector<NodeId> gpus;
       std::vector<Place> open;
       for (const NodeId gpu : frontier) open.push_back({gpu, home_[at(gpu)], false});
@@ -149,7 +152,9 @@ Computed<int> diameter(const Fabric& fabric) {
   StepSearch search(fabric);
   int steps = 0;
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
-    steps = std::max(steps, search.farthest(rank));
+    const std::optional<int> farthest = search.farthest(rank);
+    if (!farthest) return {std::nullopt, "some GPUs reach each other only through hosts"};
+    steps = std::max(steps, *farthest);
     if (search.work() > kDiameterWork) {
       return {std::nullopt, too_many(fabric)};
     }
