@@ -1,6 +1,8 @@
 #include "topology_models/host_use.hpp"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -9,6 +11,42 @@
 namespace cclgym {
 
 namespace {
+
+// By node: the least node that links join it with, without NICs and, if asked for, without hosts.
+std::vector<int> parts_without_nics(const Fabric& fabric, bool without_hosts) {
+  std::vector<int> joined(fabric.nodes().size());
+  std::iota(joined.begin(), joined.end(), 0);
+  const auto find = [&](int node) {
+    while (joined[at(node)] != node) node = joined[at(node)] = joined[at(joined[at(node)])];
+    return node;
+  };
+  const auto left_out = [&](NodeId node) {
+    const NodeKind kind = fabric.nodes()[at(node)].kind;
+    return kind == NodeKind::Nic || (without_hosts && kind == NodeKind::Host);
+  };
+  for (const Link& link : fabric.links()) {
+    if (left_out(link.source) || left_out(link.target)) continue;
+    const int one = find(link.source);
+    const int other = find(link.target);
+    joined[at(std::max(one, other))] = std::min(one, other);
+  }
+  for (std::size_t node = 0; node < joined.size(); ++node) {
+    joined[node] = find(static_cast<int>(node));
+  }
+  return joined;
+}
+
+// True if hosts alone join some GPUs of one home, which do not use NICs between each other.
+bool hosts_join_homes(const Fabric& fabric) {
+  const std::vector<int> home = gpu_homes(fabric);
+  const std::vector<int> part = parts_without_nics(fabric, true);
+  std::map<int, int> part_of_home;
+  for (int rank = 0; rank < fabric.ranks(); ++rank) {
+    const int its = part[at(fabric.gpu(rank))];
+    if (part_of_home.try_emplace(home[at(fabric.gpu(rank))], its).first->second != its) return true;
+  }
+  return false;
+}
 
 // True if every GPU can reach every other one without hosts.
 bool joined_without_hosts(const Fabric& fabric) {
@@ -39,13 +77,27 @@ bool joined_without_hosts(const Fabric& fabric) {
 
 }  // namespace
 
+std::vector<int> gpu_homes(const Fabric& fabric) {
+  const std::vector<int> part = parts_without_nics(fabric, false);
+  std::map<std::pair<int, int>, int> number;
+  std::vector<int> home(fabric.nodes().size(), -1);
+  for (int rank = 0; rank < fabric.ranks(); ++rank) {
+    const std::pair key{fabric.server_of(rank), part[at(fabric.gpu(rank))]};
+    home[at(fabric.gpu(rank))] =
+        number.try_emplace(key, static_cast<int>(number.size())).first->second;
+  }
+  return home;
+}
+
 std::vector<char> avoided_hosts(const Fabric& fabric) {
   std::vector<char> avoided(fabric.nodes().size(), 0);
   for (std::size_t id = 0; id < avoided.size(); ++id) {
     avoided[id] = fabric.nodes()[id].kind == NodeKind::Host ? 1 : 0;
   }
   const bool any = std::find(avoided.begin(), avoided.end(), 1) != avoided.end();
-  if (any && !joined_without_hosts(fabric)) std::fill(avoided.begin(), avoided.end(), 0);
+  if (any && (hosts_join_homes(fabric) || !joined_without_hosts(fabric))) {
+    std::fill(avoided.begin(), avoided.end(), 0);
+  }
   return avoided;
 }
 

@@ -7,9 +7,14 @@
 
 namespace cclgym {
 
+/// By node: the number of a GPU's home, a server (or the part of it that links join without NICs)
+/// whose GPUs reach each other without NICs (Fabric::route); -1 for other nodes.
+[[nodiscard]] std::vector<int> gpu_homes(const Fabric& fabric);
+
 /// By node: true for hosts, if GPUs reach each other without them. A message through the memory of
 /// hosts is the last resort of NCCL (SHM); programs are made for the other links, as SCCL's are
-/// (section 2.1: PCIe is ignored). False everywhere if some GPUs meet only through hosts.
+/// (section 2.1: PCIe is ignored). False everywhere if some GPUs, or some
+/// of one home without NICs, meet only through hosts.
 [[nodiscard]] std::vector<char> avoided_hosts(const Fabric& fabric);
 
 /// avoided_hosts(), and PCIe switches that no route without these hosts uses: those that join

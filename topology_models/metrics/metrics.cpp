@@ -4,9 +4,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <limits>
-#include <map>
-#include <numeric>
-#include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -25,14 +23,14 @@ constexpr std::size_t kMostLinks = 300'000;          // in a flow network
 constexpr int kBisectionGpus = 16;                   // C(16, 8) = 12,870 cuts
 
 // Steps from one GPU to the farthest, by a breadth-first search over GPUs; other nodes are crossed
-// within a step, as routes cross them: GPUs of one home, a server in which links join them without
-// NICs, reach each other without NICs (Fabric::route). Counts the links that it visits.
+// within a step, as routes cross them: GPUs of one home (gpu_homes) reach each other without NICs
+// (Fabric::route). Counts the links that it visits.
 class StepSearch {
  public:
   explicit StepSearch(const Fabric& fabric)
       : fabric_(fabric),
         out_(fabric.nodes().size()),
-        home_(homes(fabric)),
+        home_(gpu_homes(fabric)),
         gpu_seen_(fabric.nodes().size(), -1) {
     const std::vector<char> avoided = avoided_nodes(fabric);
     for (const Link& link : fabric.links()) {
@@ -43,14 +41,13 @@ class StepSearch {
     for (std::vector<From>& layer : from_) layer.resize(fabric.nodes().size());
   }
 
-  /// nullopt if some GPU is reached only through what a program's steps avoid.
-  std::optional<int> farthest(int rank) {
+  int farthest(int rank) {
     std::vector<NodeId> frontier{fabric_.gpu(rank)};
     gpu_seen_[at(fabric_.gpu(rank))] = rank;
     int missing = fabric_.ranks() - 1;
     int steps = 0;
     for (; missing > 0; ++steps) {
-      if (frontier.empty()) return std::nullopt;
+      if (frontier.empty()) throw std::logic_error("a GPU that no step reaches");
       std::vector<NodeId> gpus;
       std::vector<Place> open;
       for (const NodeId gpu : frontier) open.push_back({gpu, home_[at(gpu)], false});
@@ -101,31 +98,6 @@ class StepSearch {
     int home = kSeveral;
   };
 
-  // Number of the home of every GPU, by node.
-  static std::vector<int> homes(const Fabric& fabric) {
-    std::vector<int> joined(fabric.nodes().size());
-    std::iota(joined.begin(), joined.end(), 0);
-    const auto find = [&](int node) {
-      while (joined[at(node)] != node) node = joined[at(node)] = joined[at(joined[at(node)])];
-      return node;
-    };
-    const auto is_nic = [&](NodeId node) { return fabric.nodes()[at(node)].kind == NodeKind::Nic; };
-    for (const Link& link : fabric.links()) {
-      if (is_nic(link.source) || is_nic(link.target)) continue;
-      const int one = find(link.source);
-      const int other = find(link.target);
-      joined[at(std::max(one, other))] = std::min(one, other);
-    }
-    std::map<std::pair<int, int>, int> number;
-    std::vector<int> home(fabric.nodes().size(), kSeveral);
-    for (int rank = 0; rank < fabric.ranks(); ++rank) {
-      const std::pair key{fabric.server_of(rank), find(fabric.gpu(rank))};
-      home[at(fabric.gpu(rank))] =
-          number.try_emplace(key, static_cast<int>(number.size())).first->second;
-    }
-    return home;
-  }
-
   const Fabric& fabric_;
   std::vector<std::vector<NodeId>> out_;
   std::vector<int> home_;                  // by node
@@ -152,9 +124,7 @@ Computed<int> diameter(const Fabric& fabric) {
   StepSearch search(fabric);
   int steps = 0;
   for (int rank = 0; rank < fabric.ranks(); ++rank) {
-    const std::optional<int> farthest = search.farthest(rank);
-    if (!farthest) return {std::nullopt, "some GPUs reach each other only through hosts"};
-    steps = std::max(steps, *farthest);
+    steps = std::max(steps, search.farthest(rank));
     if (search.work() > kDiameterWork) {
       return {std::nullopt, too_many(fabric)};
     }

@@ -226,6 +226,33 @@ TEST_CASE("hosts count where GPUs meet only through them", "[topology_models][ma
   CHECK(metrics.inverse_bisection.value == Rational(2));
 }
 
+TEST_CASE("hosts count where GPUs of a node would meet only through NICs",
+          "[topology_models][machines]") {
+  FabricBuilder builder("two-nics");
+  const NodeId network =
+      builder.add_node({.name = "network", .kind = NodeKind::NetworkSwitch, .server = -1});
+  const NodeId host = builder.add_node({.name = "host", .kind = NodeKind::Host});
+  const auto join = [&](NodeId one, NodeId other, LinkKind kind) {
+    builder.add_duplex_link(
+        {.source = one, .target = other, .kind = kind, .unit_bandwidth_Bps = 12e9});
+  };
+  for (int k = 0; k < 2; ++k) {
+    const auto add = [&](const std::string& name, NodeKind kind) {
+      return builder.add_node({.name = name + std::to_string(k), .kind = kind});
+    };
+    const NodeId gpu = add("gpu", NodeKind::Gpu);
+    const NodeId nic = add("nic", NodeKind::Nic);
+    const NodeId pcie = add("pcie", NodeKind::PcieSwitch);
+    for (const NodeId other : {gpu, nic, host}) join(pcie, other, LinkKind::Pcie);
+    join(nic, network, LinkKind::Network);
+  }
+  const FabricPtr fabric = builder.build();
+  CHECK(gpu_homes(*fabric)[static_cast<std::size_t>(fabric->gpu(0))] ==
+        gpu_homes(*fabric)[static_cast<std::size_t>(fabric->gpu(1))]);
+  CHECK(std::ranges::count(avoided_nodes(*fabric), 1) == 0);
+  CHECK(fabric_metrics(*fabric).diameter.value == 1);  // through the host, as the route
+}
+
 TEST_CASE("diameters are those of the routes", "[topology_models][metrics]") {
   struct Known {
     const char* name;
