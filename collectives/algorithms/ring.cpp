@@ -4,7 +4,8 @@
 // The data is cut into one chunk per rank and channel; channel k has the chunks k, k + channels, …
 // and the ring rings[k % rings]. AllReduce takes 2 (n - 1) steps, and AllGather and ReduceScatter
 // take n - 1, each step of size / (ranks * channels) bytes per channel. Broadcast sends `ranks`
-// chunks per channel one after the other in 2 n - 2 such steps.
+// chunks per channel one after the other in 2 n - 2 such steps, and Reduce does so from the rank
+// behind the root to the root (NCCL's reduce.h).
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -92,6 +93,20 @@ void broadcast(ProgramBuilder& p, const AlgorithmRequest& request) {
   }
 }
 
+void reduce(ProgramBuilder& p, const AlgorithmRequest& request) {
+  for (int channel = 0; channel < request.channels; ++channel) {
+    const Ring ring(request, channel);
+    const int root = ring.place_of(request.root);
+    for (int i = 0; i < request.ranks; ++i) {
+      const int index = i * request.channels + channel;
+      ChunkRef c = p.chunk(ring[root + 1], Buffer::Input, index);
+      for (int step = 2; step <= request.ranks; ++step) {
+        c = p.chunk(ring[root + step], Buffer::Input, index).reduce(c, {.channel = channel});
+      }
+    }
+  }
+}
+
 Program ring(const AlgorithmRequest& request) {
   const CollectiveKind kind = request.collective;
   const bool sliced = kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter;
@@ -101,13 +116,15 @@ Program ring(const AlgorithmRequest& request) {
   if (kind == CollectiveKind::AllGather) all_gather(p, request);
   if (kind == CollectiveKind::ReduceScatter) reduce_scatter(p, request);
   if (kind == CollectiveKind::Broadcast) broadcast(p, request);
+  if (kind == CollectiveKind::Reduce) reduce(p, request);
   return p.finish();
 }
 
 std::int64_t ring_blocks(const AlgorithmRequest& request) {
   // With two ranks, AllGather and ReduceScatter have nothing to send on.
   const bool forwards = request.collective == CollectiveKind::AllReduce ||
-                        request.collective == CollectiveKind::Broadcast;
+                        request.collective == CollectiveKind::Broadcast ||
+                        request.collective == CollectiveKind::Reduce;
   return std::int64_t{request.channels} * (request.ranks == 2 && !forwards ? 2 : 1);
 }
 
@@ -129,7 +146,8 @@ AlgorithmEntry ring_entry() {
       .name = "ring",
       .description = "every chunk travels once around the ring of its channel; optimal bandwidth",
       .collectives = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
-                      CollectiveKind::ReduceScatter, CollectiveKind::Broadcast},
+                      CollectiveKind::ReduceScatter, CollectiveKind::Broadcast,
+                      CollectiveKind::Reduce},
       .traits = {.runtime = Runtime::Nccl},
       .in_nccl = true,
       .trace = ring,

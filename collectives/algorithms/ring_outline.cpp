@@ -33,10 +33,14 @@ std::optional<ProgramOutline> ring_outline(const AlgorithmRequest& request) {
       const std::size_t number = at(channel % request.channels) % rings.size();
       const auto& ring = rings[number];
       const int place = places[number][at(rank)];
-      const int from_root = (place - places[number][at(request.root)] + n) % n;
+      // Broadcast passes chunks from the root to the rank in front of it, Reduce from the rank
+      // behind the root to the root.
       const bool broadcast = kind == CollectiveKind::Broadcast;
-      const bool sends = !broadcast || from_root < n - 1;
-      const bool receives = !broadcast || from_root > 0;
+      const bool line = broadcast || kind == CollectiveKind::Reduce;
+      const int first = places[number][at(request.root)] + (broadcast ? 0 : 1);
+      const int position = (place - first + n) % n;
+      const bool sends = !line || position < n - 1;
+      const bool receives = !line || position > 0;
       outline.begin_block({.send_peer = sends ? ring[at((place + 1) % n)] : -1,
                            .recv_peer = receives ? ring[at((place + n - 1) % n)] : -1,
                            .channel = channel});
@@ -44,7 +48,7 @@ std::optional<ProgramOutline> ring_outline(const AlgorithmRequest& request) {
       if (kind == CollectiveKind::AllReduce) steps.all_reduce();
       if (kind == CollectiveKind::AllGather) steps.phase(kCopyOnRing);
       if (kind == CollectiveKind::ReduceScatter) steps.phase(kReduceOnRing);
-      if (broadcast) steps.broadcast(from_root, n);
+      if (line) steps.line(broadcast ? kCopyOnRing : kReduceOnRing, position, n);
     }
   }
   outline.finish();

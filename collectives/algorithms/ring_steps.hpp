@@ -58,14 +58,14 @@ class RingSteps {
     loop(ranks_ - 2, opcodes.pass_on);
     loop(1, opcodes.keep);
   }
-  /// Passes `chunks` chunks from position 0 of the ring to its last position; `place` is the rank's
-  /// position.
-  void broadcast(int place, int chunks) {
+  /// Broadcast or Reduce: passes `chunks` chunks from position 0 of the ring to its last position;
+  /// `place` is the rank's position.
+  void line(const RingOpcodes& opcodes, int place, int chunks) {
     if (place == 0) return loop(chunks, Opcode::Send);
-    if (place == ranks_ - 1) return loop(chunks, Opcode::Recv);
-    if (fused_) return loop(chunks, Opcode::RecvCopySend);
-    loop(1, Opcode::Recv);
-    take_turns(chunks - 1, Opcode::Recv);
+    if (place == ranks_ - 1) return loop(chunks, opcodes.keep);
+    if (fused_) return loop(chunks, opcodes.pass_on);
+    loop(1, opcodes.keep);
+    take_turns(chunks - 1, opcodes.keep);
     loop(1, Opcode::Send);
   }
 

@@ -75,16 +75,12 @@ class NcclDefaultTuner : public Tuner {
         fabric_without_symmetric_(rules.symmetric && !symmetric_ ? site.fabric->name() : "") {}
 
   [[nodiscard]] bool chooses_for(CollectiveKind collective) const override {
-    return collective != CollectiveKind::Custom && collective != CollectiveKind::Reduce;
+    return collective != CollectiveKind::Custom;
   }
 
   [[nodiscard]] Config choose(const Call& call) const override {
     if (!chooses_for(call.collective)) {
-      throw UserError(fmt::format("NCCL's default choice: {}",
-                                  call.collective == CollectiveKind::Reduce
-                                      ? "NCCL reduces to a root along a ring, for which the "
-                                        "library has no program; name an algorithm"
-                                      : "NCCL has no custom collectives"));
+      throw UserError("NCCL's default choice: NCCL has no custom collectives");
     }
     if (const auto choice = symmetric_choice(call)) return symmetric_config(*choice);
     const auto collective = nccl_collective(call.collective);

@@ -50,7 +50,7 @@ namespace cclgym {
 /// are the algorithms that it may choose from. Collectives for which NCCL has no algorithm run as
 /// "naive", with the channels and protocol of NCCL's sends. Throws UserError at site.where on an
 /// unknown release or protocol, or on a fabric that NCCL does not run on. choose() throws UserError
-/// if the library has no program (Reduce along a ring).
+/// for custom collectives.
 [[nodiscard]] std::unique_ptr<const Tuner> make_nccl_default_tuner(std::string_view argument,
                                                                    const TunerSite& site,
                                                                    const NcclAlgorithmSet& allowed);

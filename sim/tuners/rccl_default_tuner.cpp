@@ -19,13 +19,12 @@ class RcclDefaultTuner final : public Tuner {
       : release_(release), comm_(rccl_comm_for(fabric, 0, release)) {}
 
   [[nodiscard]] bool chooses_for(CollectiveKind collective) const override {
-    return collective != CollectiveKind::Custom && collective != CollectiveKind::Reduce;
+    return collective != CollectiveKind::Custom;
   }
 
   [[nodiscard]] Config choose(const Call& call) const override {
     if (!chooses_for(call.collective)) {
-      throw UserError(fmt::format("RCCL's default choice has no program for {}; name an algorithm",
-                                  to_string(call.collective)));
+      throw UserError("RCCL's default choice: RCCL has no custom collectives");
     }
     if (const auto collective = nccl_collective(call.collective)) {
       return nccl_config(rccl_choice(comm_, *collective, call.bytes));

@@ -359,7 +359,8 @@ TEST_CASE("algorithms: errors", "[collectives][algorithms]") {
         "scatter-allgather-ring, rabenseifner, butterfly, bruck, neighbor-exchange, pairwise, "
         "pccl-ring, pccl-rec (did you mean 'ring'?)");
   CHECK(error_of("ring", request_for(CollectiveKind::AllToAll, 4, 1)) ==
-        "ring has no alltoall; expected one of allreduce, allgather, reducescatter, broadcast");
+        "ring has no alltoall; expected one of allreduce, allgather, reducescatter, broadcast, "
+        "reduce");
   CHECK(error_of("halving-doubling", request_for(CollectiveKind::AllReduce, 6, 1)) ==
         "halving-doubling does not run on 6 ranks: it needs a power of two >= 2");
   CHECK(error_of("ring", request_for(CollectiveKind::AllReduce, 1, 1)) ==

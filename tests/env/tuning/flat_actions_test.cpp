@@ -277,13 +277,13 @@ TEST_CASE("legal: nccl leaves NCCL's own choices on the machine", "[env][flat-ac
   CHECK(error("frontier", "stock-nccl").find("the programs of NCCL there are not known") !=
         std::string::npos);
   CHECK(error("ndv4", "offline").find("or nccl-2.30") != std::string::npos);
-  // NCCL reduces to a root by rings, which the library has not; it has trees, which NCCL has not.
-  CHECK(error("ndv4", "nccl-2.30", CollectiveKind::Reduce).find("carries out reduce") !=
-        std::string::npos);
   // NCCL does not aggregate sends, nor collectives that it has no algorithm for.
   const auto fabric = make_fabric({.name = "ndv4", .servers = 2});
   const NcclOffer offer(kNewestNccl, *fabric);
   CHECK(offer.has(CollectiveKind::AllToAll, "naive", Protocol::Simple));
+  // NCCL reduces to a root by rings alone.
+  CHECK(offer.has(CollectiveKind::Reduce, "ring", Protocol::LL));
+  CHECK_FALSE(offer.has(CollectiveKind::Reduce, "tree", Protocol::LL));
   CHECK_FALSE(offer.has(CollectiveKind::AllToAll, "two-step-composed", Protocol::Simple));
   CHECK_FALSE(offer.has(CollectiveKind::AllReduce, "all-pairs", Protocol::Simple));
   // NCCL's own choice is among its offers.

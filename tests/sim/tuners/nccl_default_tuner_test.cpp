@@ -156,9 +156,9 @@ TEST_CASE("invalid tuners are refused with their location", "[sim][nccl-default-
   CHECK(refusal("nccl-default:2.8.4", site_of("hgx-h100", 1)).find("knows GPUs up to") !=
         std::string::npos);
   const auto tuner = make_tuner("nccl-default", site);
-  CHECK_FALSE(tuner->chooses_for(CollectiveKind::Reduce));
+  CHECK(tuner->choose({.collective = CollectiveKind::Reduce, .bytes = 1024}).algorithm == "ring");
   CHECK_FALSE(tuner->chooses_for(CollectiveKind::Custom));
-  CHECK_THROWS_AS(tuner->choose({.collective = CollectiveKind::Reduce, .bytes = 1024}), UserError);
+  CHECK_THROWS_AS(tuner->choose({.collective = CollectiveKind::Custom, .bytes = 1024}), UserError);
 }
 
 TEST_CASE("nccl-default:VERSION:PROTOCOL is NCCL_PROTO", "[sim][nccl-default-tuner]") {

@@ -117,7 +117,8 @@ TEST_CASE("rccl-default runs on AMD's GPUs alone", "[sim][tuners][rccl]") {
   CHECK(config.tile_bytes == 2 * kMiB);
   CHECK(tuner->choose({.collective = CollectiveKind::AllToAll, .bytes = kMiB}).algorithm ==
         "naive");
-  CHECK_FALSE(tuner->chooses_for(CollectiveKind::Reduce));
+  CHECK(tuner->choose({.collective = CollectiveKind::Reduce, .bytes = kMiB}).algorithm == "ring");
+  CHECK_FALSE(tuner->chooses_for(CollectiveKind::Custom));
   CHECK(make_tuner("rccl-default:2.20.5", frontier)
             ->choose({.collective = CollectiveKind::AllGather, .bytes = kMiB})
             .algorithm == "ring");
