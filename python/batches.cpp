@@ -1,4 +1,5 @@
 // Experiments, reports, and comparisons with measurements.
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <pybind11/functional.h>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "calibration/compare/compare.hpp"
+#include "calibration/measure/systems.hpp"
 #include "experiments/measured/measured_file.hpp"
 #include "experiments/report/report.hpp"
 #include "experiments/run/results.hpp"
@@ -80,6 +82,7 @@ CellFilter filter_of(const std::optional<std::string>& fabric,
   if (tuner && is_tuner(*tuner)) filter.tuner = *tuner;
   if (tuner && !is_tuner(*tuner)) {
     filter.named = read_short_config(*tuner, AlgorithmLibrary::shipped(), {"tuner", 0, 0});
+    filter.channels_named = std::ranges::count(*tuner, '/') > 1;
   }
   for (const std::string& name : collectives) {
     const auto kind = measured_collective(name);
@@ -94,21 +97,24 @@ py::dict compare_measured(const std::string& path, const std::optional<std::stri
                           const std::vector<std::string>& systems,
                           const std::vector<std::string>& collectives, std::optional<int> max_ranks,
                           const std::optional<std::string>& nccl,
-                          const std::optional<std::string>& tuner, const Progress& progress) {
+                          const std::optional<std::string>& tuner, std::optional<int> ranks,
+                          std::optional<int> nodes, const Progress& progress) {
   std::optional<py::gil_scoped_release> release(std::in_place);
-  const CellFilter filter = filter_of(fabric, systems, collectives, max_ranks, nccl, tuner);
-  MeasuredFileContext context{.nccl_version = nccl};
+  CellFilter filter = filter_of(fabric, systems, collectives, max_ranks, nccl, tuner);
+  MeasuredFileContext context{.ranks = ranks, .nodes = nodes, .nccl_version = nccl};
   if (systems.size() == 1) context.system = systems.front();
   if (filter.collectives.size() == 1) context.collective = filter.collectives.front();
   const std::vector<Measurement> rows = read_measured_file(path, context);
-  for (const Measurement& row : rows) {
-    if (!row.system.empty() || fabric) continue;
-    throw UserError({path, 0, 0},
-                    "does not name the measured system; give it with systems, or its fabric with "
-                    "fabric");
+  std::string guessed;
+  const bool named =
+      std::ranges::none_of(rows, [](const Measurement& row) { return row.system.empty(); });
+  if (!named && !fabric) {
+    const GuessedFabric guess = guess_fabric(rows, path);
+    filter.fabric = guess.fabric;
+    guessed = guess.note;
   }
   MeasuredCells cells = make_cells(rows, filter, path);
-  if (fabric && systems.empty()) require_one_system(cells, path);
+  if (filter.fabric && systems.empty()) require_one_system(cells, path);
   const std::size_t all = cells.cells.size();
   const Comparison comparison =
       compare(path, std::move(cells), cost_model, {.jobs = 1},
@@ -117,12 +123,14 @@ py::dict compare_measured(const std::string& path, const std::optional<std::stri
   const std::string text = comparison_text(comparison, 15);
   const std::string html = comparison_html(comparison);
   std::vector<std::string> refused;
+  std::vector<std::string> warnings = comparison.warnings;
+  if (!guessed.empty()) warnings.insert(warnings.begin(), guessed);
   for (const RefusedRows& one : comparison.refused) {
     refused.push_back(UserError(one.first, one.reason).what());
   }
   release.reset();
   return py::dict(py::arg("csv") = csv, py::arg("text") = text, py::arg("html") = html,
-                  py::arg("refused") = refused, py::arg("warnings") = comparison.warnings);
+                  py::arg("refused") = refused, py::arg("warnings") = warnings);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/statistics.hpp"
 #include "core/units.hpp"
 #include "cost_models/nccl/nccl_version.hpp"
+#include "cost_models/rccl/rccl_default.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
 
 namespace cclgym {
@@ -118,6 +119,16 @@ std::string modelled_release(const std::string& version, std::vector<std::string
   return modelled;
 }
 
+constexpr std::string_view kRccl = "rccl-default";
+
+// "float and half" if the types of two calls differ, or the same of their operations or roots.
+std::string difference(const PrintedCall& one, const PrintedCall& other) {
+  if (one.type != other.type) return fmt::format("type: {} and {}", one.type, other.type);
+  if (one.redop != other.redop) return fmt::format("redop: {} and {}", one.redop, other.redop);
+  if (one.root == other.root) return {};
+  return fmt::format("root: {} and {}", one.root.value_or(-1), other.root.value_or(-1));
+}
+
 }  // namespace
 
 MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& filter,
@@ -127,6 +138,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
   std::map<Key, std::pair<MeasuredCell, std::vector<double>>> cells;
   std::map<std::pair<std::string, std::string>, RefusedRows> refused;
   std::map<std::string, SourceLocation> warnings;
+  std::map<Key, PrintedCall> printed;
   MeasuredCells result;
   for (const Measurement& row : rows) {
     if (!wanted(filter.systems, row.system) || !wanted(filter.configs, row.config) ||
@@ -164,6 +176,12 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
           "the channels",
           plan.named->algorithm, counted(plan.named->channels, "channel")));
     }
+    if (!plan.named && version.empty() && tuner.empty() && !forced) {
+      version = kNewestNccl.to_string();
+      notes.push_back(fmt::format(
+          "the rows do not state NCCL's release; its choice is that of {} (--nccl names another)",
+          version));
+    }
     const bool by_nccl = tuner.empty() || tuner.starts_with("nccl-default");
     if (!plan.named && !version.empty() && by_nccl) {
       version = at_row(row, [&] { return modelled_release(version, notes); });
@@ -173,6 +191,22 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       } else if (!row.allowed.empty()) {
         tuner = fmt::format("nccl-default:{}{}", version, row.allowed);
       }
+    }
+    if (!plan.named && tuner.starts_with(kRccl)) {
+      const std::string_view named = std::string_view(tuner).substr(kRccl.size());
+      const std::string_view modelled =
+          named.empty() ? to_string(RcclRelease::Rccl2205) : named.substr(1);
+      if (!row.nccl_version.empty() && row.nccl_version != modelled) {
+        notes.push_back(
+            fmt::format("the choice of RCCL {} is not modelled; its rows are simulated "
+                        "as of {}",
+                        row.nccl_version, modelled));
+      }
+    }
+    if (row.collective == CollectiveKind::AllToNext && row.printed.count > 0) {
+      notes.emplace_back(
+          "the last rank of sendrecv_perf sends to the first one, which the simulation (alltonext) "
+          "leaves out");
     }
     for (const std::string& note : notes) warnings.try_emplace(note, row.where);
     if (plan.refusal.empty() && row.collective == CollectiveKind::AllToAll &&
@@ -196,8 +230,15 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
                           plan.named->channels, plan.named->instances, plan.named->tile_bytes)
             : (tuner.empty() ? version : tuner);
     const CollectiveKind collective = plan.collective.value_or(row.collective);
-    auto& [cell, times] =
-        cells[{system.name, row.ranks, row.nodes, collective, plan.cost_model, how, row.bytes}];
+    const Key key{system.name, row.ranks, row.nodes, collective, plan.cost_model, how, row.bytes};
+    const PrintedCall& first = printed.try_emplace(key, row.printed).first->second;
+    if (const std::string differs = difference(first, row.printed); !differs.empty()) {
+      warnings.try_emplace(fmt::format("rows of one call differ in {}, which the simulation leaves "
+                                       "out; the time of each size is their median",
+                                       differs),
+                           row.where);
+    }
+    auto& [cell, times] = cells[key];
     if (times.empty()) {
       cell.system = system.name;
       cell.fabric = fabric_of_row(system, row);

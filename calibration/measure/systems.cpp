@@ -1,7 +1,8 @@
 #include "calibration/measure/systems.hpp"
 
 #include <algorithm>
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/error.hpp"
 #include "core/names.hpp"
@@ -116,6 +117,38 @@ std::vector<std::string> fabrics_like(const Measurement& row) {
     if (gpus * row.nodes == row.ranks) equal.push_back(info.name);
   }
   return equal.empty() ? larger : equal;
+}
+
+GuessedFabric guess_fabric(std::span<const Measurement> rows, const std::string& file) {
+  const SourceLocation where{file, 0, 0};
+  const std::string unnamed =
+      "does not name the measured system; give it with --system, or its fabric with --fabric";
+  const Measurement* first = nullptr;
+  bool network = false;
+  for (const Measurement& row : rows) {
+    if (!row.system.empty()) continue;
+    if (first == nullptr) first = &row;
+    network = network || row.nodes > 1;
+    if (row.gpu != first->gpu) throw UserError(where, unnamed);
+  }
+  if (first == nullptr || first->gpu.empty()) throw UserError(where, unnamed);
+  const int per_node = first->ranks / first->nodes;
+  const std::vector<std::string> fabrics = fabrics_like(*first);
+  if (fabrics.empty()) {
+    throw UserError(where, fmt::format("{}; no shipped fabric has {} of {} per node", unnamed,
+                                       per_node, first->gpu));
+  }
+  if (network && fabrics.size() > 1) {
+    throw UserError(where, fmt::format("{}; {} is the GPU of {}", unnamed, first->gpu,
+                                       fmt::join(fabrics, ", ")));
+  }
+  return {fabrics.front(),
+          fmt::format("{} names {} GPUs per node of {}: simulated on --fabric {}{}", file, per_node,
+                      first->gpu, fabrics.front(),
+                      fabrics.size() == 1
+                          ? ""
+                          : fmt::format(" (also possible: {})",
+                                        fmt::join(fabrics.begin() + 1, fabrics.end(), ", ")))};
 }
 
 FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,16 @@ struct MeasuredSystem {
 /// Shipped fabrics whose nodes have the GPUs that the row names, at least as many as the row has
 /// per node; only those with as many as the row, if there are any. Empty if the row names no GPU.
 [[nodiscard]] std::vector<std::string> fabrics_like(const Measurement& row);
+
+/// The shipped fabric for rows that do not name their system, with a sentence for the user.
+struct GuessedFabric {
+  std::string fabric;
+  std::string note;  ///< "run.txt names 8 GPUs per node of …: simulated on --fabric hgx-h100"
+};
+/// The shipped fabric that has the GPUs which these rows of `file` name. Throws UserError if none
+/// has, or if the rows are of several nodes whose network the GPUs leave open.
+[[nodiscard]] GuessedFabric guess_fabric(std::span<const Measurement> rows,
+                                         const std::string& file);
 
 /// Fabric of a row's measurement: the row's number of nodes, with its number of GPUs each. Trays of
 /// one NVLink domain are one node.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "calibration/measure/systems.hpp"
 #include "cli/support/print.hpp"
@@ -52,39 +52,6 @@ std::optional<int> count_of(const Arguments& arguments, const OptionSpec& spec) 
   if (!arguments.has(spec.name)) return std::nullopt;
   return static_cast<int>(
       read_integer(arguments.text(spec.name), spec, argument_location(spec.name)));
-}
-
-// The shipped fabric that has the GPUs which the rows name. Throws UserError if none has, or if the
-// rows are of several nodes whose network the GPUs leave open.
-std::string guessed_fabric(const MeasuredRows& measured) {
-  const std::string unnamed =
-      "does not name the measured system; give it with --system, or its fabric with --fabric";
-  const Measurement* first = nullptr;
-  bool network = false;
-  for (const Measurement& row : measured.rows) {
-    if (!row.system.empty()) continue;
-    if (first == nullptr) first = &row;
-    network = network || row.nodes > 1;
-    if (row.gpu != first->gpu) throw UserError({measured.path, 0, 0}, unnamed);
-  }
-  const std::vector<std::string> fabrics = fabrics_like(*first);
-  if (fabrics.empty() && !first->gpu.empty()) {
-    throw UserError({measured.path, 0, 0},
-                    fmt::format("{}; no shipped fabric has {} of {} per node", unnamed,
-                                first->ranks / first->nodes, first->gpu));
-  }
-  if (fabrics.empty()) throw UserError({measured.path, 0, 0}, unnamed);
-  if (network && fabrics.size() > 1) {
-    throw UserError({measured.path, 0, 0}, fmt::format("{}; {} is the GPU of {}", unnamed,
-                                                       first->gpu, fmt::join(fabrics, ", ")));
-  }
-  print_error("note: {} names {} GPUs per node of {}: simulated on --fabric {}{}\n", measured.path,
-              first->ranks / first->nodes, first->gpu, fabrics.front(),
-              fabrics.size() == 1
-                  ? ""
-                  : fmt::format(" (also possible: {})",
-                                fmt::join(fabrics.begin() + 1, fabrics.end(), ", ")));
-  return fabrics.front();
 }
 
 }  // namespace
@@ -201,7 +168,11 @@ MeasuredRows measured_rows(const Arguments& arguments) {
   measured.rows = read_measured_file(measured.path, context);
   const bool named = std::all_of(measured.rows.begin(), measured.rows.end(),
                                  [](const Measurement& row) { return !row.system.empty(); });
-  if (!named && !filter.fabric) filter.fabric = guessed_fabric(measured);
+  if (!named && !filter.fabric) {
+    const GuessedFabric guess = guess_fabric(measured.rows, measured.path);
+    print_error("note: {}\n", guess.note);
+    filter.fabric = guess.fabric;
+  }
   return measured;
 }
 

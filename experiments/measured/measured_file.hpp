@@ -12,6 +12,14 @@
 
 namespace cclgym {
 
+/// The call's columns as nccl-tests prints them in a row of results.
+struct PrintedCall {
+  std::uint64_t count = 0;    ///< elements of one rank's part; 0: not stated
+  std::string type;           ///< "float"; empty: not stated
+  std::string redop;          ///< "sum", or "none"; empty: not stated
+  std::optional<int> root{};  ///< -1 without a root; nullopt: not stated
+};
+
 /// One measured time.
 struct Measurement {
   std::string system;         ///< "Polaris"; empty: not stated
@@ -25,6 +33,7 @@ struct Measurement {
   std::uint64_t bytes = 0;          ///< as counted by nccl-tests, > 0
   double time_s = 0;                ///< median, out of place, > 0
   double time_us = 0;               ///< the same with the digits of the file
+  PrintedCall printed{};            ///< empty for CSV
   std::vector<double> samples_s{};  ///< single times, if the row has them
   std::string source;               ///< origin of the measurement; may be empty
   /// The call's configuration, if the row states it; tile_bytes is the size of MPI's segments, 0

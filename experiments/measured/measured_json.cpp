@@ -142,6 +142,12 @@ std::vector<Measurement> read_nccl_tests(const Json& document, const std::string
     }
     set_time(row, times, "time");
     refuse_wrong(times, "nwrong");
+    row.printed = {.count = static_cast<std::uint64_t>(fields.count("count", 0).value_or(0)),
+                   .type = fields.text("type"),
+                   .redop = fields.text("redop")};
+    if (const Json* root = fields.find("root"); root != nullptr && root->is_number_integer()) {
+      row.printed.root = root->get<int>();
+    }
     run.collective = measured_collective(fields.text("experiment_name"));
     run.complete(row, context);
     rows.push_back(std::move(row));

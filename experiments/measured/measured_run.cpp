@@ -10,6 +10,7 @@
 #include "core/split.hpp"
 #include "cost_models/nccl/nccl_version.hpp"
 #include "deploy/nccl_plugin/nccl_names.hpp"
+#include "experiments/sweep/experiment_options.hpp"
 
 namespace cclgym {
 
@@ -130,6 +131,44 @@ void require_as_said(std::string_view name, int printed, const std::optional<int
   throw UserError(where, fmt::format("the list of devices {}{} (nccl-tests built without MPI=1 "
                                      "runs every process alone)",
                                      found, expected));
+}
+
+// Columns of nccl-tests in the rows of a collective.
+struct PrintedForm {
+  CollectiveKind collective;
+  bool part;    // the count is of one rank's part of the size
+  bool redop;   // an operation, not "none"
+  bool rooted;  // a root, not -1
+};
+
+constexpr std::array<PrintedForm, 9> kPrintedForms{
+    {{CollectiveKind::AllReduce, false, true, false},
+     {CollectiveKind::AllGather, true, false, false},
+     {CollectiveKind::ReduceScatter, true, true, false},
+     {CollectiveKind::Broadcast, false, false, true},
+     {CollectiveKind::Reduce, false, true, true},
+     {CollectiveKind::AllToAll, true, false, false},
+     {CollectiveKind::AllToNext, false, true, false},
+     {CollectiveKind::Gather, true, false, true},
+     {CollectiveKind::Scatter, true, false, true}}};
+
+// The number of parts of the row's size that its count is one of; 0 if the row does not state it.
+std::uint64_t parts_of(const Measurement& row) {
+  const auto type =
+      std::ranges::find(data_types(), row.printed.type, &std::pair<std::string, int>::first);
+  if (type == data_types().end() || row.printed.count == 0) return 0;
+  const std::uint64_t part = row.printed.count * static_cast<std::uint64_t>(type->second);
+  return row.bytes % part == 0 ? row.bytes / part : 0;
+}
+
+bool may_be(const PrintedForm& form, const Measurement& row) {
+  const PrintedCall& printed = row.printed;
+  const std::uint64_t parts = parts_of(row);
+  if (parts > 0 && (parts > 1) != form.part) return false;
+  if (printed.root && (*printed.root >= 0) != form.rooted) return false;
+  // sendrecv_perf has printed "sum" and "none".
+  const bool stated = !printed.redop.empty() && form.collective != CollectiveKind::AllToNext;
+  return !stated || (printed.redop != "none") == form.redop;
 }
 
 }  // namespace
@@ -256,6 +295,36 @@ void MeasuredRun::allow_by_environment(Measurement& row) const {
   }
 }
 
+void MeasuredRun::check_options(const Measurement& row, const MeasuredFileContext& context) const {
+  const PrintedForm* said =
+      std::ranges::find(kPrintedForms, row.collective, &PrintedForm::collective);
+  if (said == kPrintedForms.end()) return;
+  if (!collective && !may_be(*said, row)) {
+    std::vector<std::string_view> fitting;
+    for (const PrintedForm& form : kPrintedForms) {
+      if (may_be(form, row)) fitting.push_back(to_string(form.collective));
+    }
+    throw UserError(
+        row.where,
+        fmt::format(
+            "the row (count {}, {}, redop {}, root {}) is not one of {}, which --collective "
+            "says{}; give each run a file of its own",
+            row.printed.count, row.printed.type,
+            row.printed.redop.empty() ? "not stated" : row.printed.redop,
+            row.printed.root ? std::to_string(*row.printed.root) : "not stated",
+            to_string(row.collective),
+            fitting.empty() ? "" : fmt::format(", but of {}", fmt::join(fitting, " or "))));
+  }
+  const std::uint64_t parts = parts_of(row);
+  if (devices.empty() && context.ranks && said->part && parts > 1 &&
+      parts != static_cast<std::uint64_t>(row.ranks)) {
+    throw UserError(row.where,
+                    fmt::format("the row's count is that of {} ranks ({} elements of {} in {} B), "
+                                "but --ranks says {}",
+                                parts, row.printed.count, row.printed.type, row.bytes, row.ranks));
+  }
+}
+
 void MeasuredRun::complete(Measurement& row, const MeasuredFileContext& context) const {
   const std::optional<CollectiveKind> kind = collective ? collective : context.collective;
   if (!kind) {
@@ -266,6 +335,7 @@ void MeasuredRun::complete(Measurement& row, const MeasuredFileContext& context)
   const Layout found = layout(row.where, context);
   row.ranks = found.ranks;
   row.nodes = found.nodes;
+  check_options(row, context);
   row.nodes_stated = !devices.empty() || context.nodes.has_value();
   row.system = context.system.value_or("");
   if (!devices.empty()) row.gpu = devices.front().model;

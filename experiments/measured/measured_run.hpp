@@ -37,7 +37,8 @@ class MeasuredRun {
 
   /// Fills in a row that has its size, time and place: collective, ranks, nodes, release and what
   /// the environment allowed NCCL. Throws UserError if a value is stated nowhere, if an option
-  /// contradicts the output, or if the ranks are not those of one call on equal nodes.
+  /// contradicts the output or what the row prints of its call, or if the ranks are not those of
+  /// one call on equal nodes.
   void complete(Measurement& row, const MeasuredFileContext& context) const;
 
  private:
@@ -49,6 +50,7 @@ class MeasuredRun {
   [[nodiscard]] Layout layout(const SourceLocation& where,
                               const MeasuredFileContext& context) const;
   void allow_by_environment(Measurement& row) const;
+  void check_options(const Measurement& row, const MeasuredFileContext& context) const;
   void release_of(Measurement& row, const MeasuredFileContext& context) const;
 
   std::string algorithm_;                      // NCCL_ALGO

@@ -40,6 +40,10 @@ struct Columns {
   std::size_t out_of_place_time = 0;
   std::optional<std::size_t> out_of_place_wrong;
   std::optional<std::size_t> in_place_time;
+  std::optional<std::size_t> elements;
+  std::optional<std::size_t> type;
+  std::optional<std::size_t> redop;
+  std::optional<std::size_t> root;
   std::size_t count = 0;
 };
 
@@ -67,6 +71,13 @@ std::size_t debug_start(std::string_view text, const std::vector<MeasuredDevice>
   // A number of the row before it: "-1alpha0:7000:7100".
   const std::size_t letters = host.find_first_not_of("-.0123456789");
   return start + (letters == std::string_view::npos ? 0 : letters);
+}
+
+// True for "16,777,216", in which a page or a spreadsheet separated the thousands.
+bool grouped_digits(std::string_view text) {
+  return text.find(',') != std::string_view::npos &&
+         text.find_first_not_of("0123456789,") == std::string_view::npos && text.front() != ',' &&
+         text.back() != ',';
 }
 
 // The text without a time at its end, which NCCL may print before the host: "[2026-05-04 08:00:01]
@@ -144,6 +155,10 @@ class NcclTestsReader {
     if (columns_ && number_of<std::uint64_t>(words.front().text)) {
       results(words);
       return;
+    }
+    if (columns_ && grouped_digits(words.front().text)) {
+      fail(words.front(), fmt::format("size is {}; expected a number without separators",
+                                      quoted(words.front().text)));
     }
     // Pages and chats drop the # of a heading.
     while (!words.empty() && words.front().text.starts_with('#') &&
@@ -250,10 +265,11 @@ class NcclTestsReader {
     return measured_collective(program.substr(0, perf + kPerf.size()));
   }
 
-  // "nccl-library=22809"
+  // "nccl-library=22809", "rccl-library=22707"
   void release_code(std::string_view word) {
-    constexpr std::string_view kLibrary = "nccl-library=";
-    if (!word.starts_with(kLibrary)) return;
+    constexpr std::string_view kLibrary = "ccl-library=";
+    if (word.empty() || !word.substr(1).starts_with(kLibrary)) return;
+    word.remove_prefix(1);
     if (const auto code = number_of<int>(word.substr(kLibrary.size()))) {
       run_.set_version_code(*code);
     }
@@ -283,6 +299,8 @@ class NcclTestsReader {
       if (!device.model.empty()) device.model += ' ';
       device.model += words[i].text;
     }
+    // ROCm's name for a GPU whose firmware has none, such as an MI300X.
+    if (device.model == "AMD Radeon Graphics") device.model.clear();
     if (columns_) end_run();
     run_.devices.push_back(std::move(device));
   }
@@ -293,6 +311,10 @@ class NcclTestsReader {
     bool time_seen = false;
     for (std::size_t i = 0; i < words.size(); ++i) {
       const std::string_view name = words[i].text;
+      if (name == "count") columns.elements = i;
+      if (name == "type") columns.type = i;
+      if (name == "redop") columns.redop = i;
+      if (name == "root") columns.root = i;
       if (name == "time") {
         if (time_seen) {
           columns.in_place_time = i;
@@ -353,9 +375,11 @@ class NcclTestsReader {
     for (std::size_t i = 1; i + 1 < words.size(); ++i) {
       const bool library = words[i - 1].text == "NCCL" || words[i - 1].text == "RCCL";
       if (words[i].text != "version" || !library) continue;
-      const std::string_view found = words[i + 1].text;
+      // RCCL prints "RCCL version : 2.27.7-HEAD:4cf9a23".
+      const bool colon = words[i + 1].text == ":" && i + 2 < words.size();
+      const std::string_view found = words[i + (colon ? 2 : 1)].text;
       if (!number_of<int>(found.substr(0, found.find('.')))) continue;
-      run_.version = std::string(found.substr(0, found.find('+')));
+      run_.version = std::string(found.substr(0, found.find_first_not_of("0123456789.")));
     }
   }
 
@@ -368,6 +392,16 @@ class NcclTestsReader {
                        words[i + 3].text == "environment" && words[i + 4].text == "to";
       if (set) run_.set_variable(words[i].text, words[i + 5].text);
     }
+  }
+
+  [[nodiscard]] PrintedCall printed(const std::vector<Word>& words) const {
+    const auto text = [&](const std::optional<std::size_t>& at) {
+      return at ? words[*at].text : std::string_view();
+    };
+    return {.count = number_of<std::uint64_t>(text(columns_->elements)).value_or(0),
+            .type = std::string(text(columns_->type)),
+            .redop = std::string(text(columns_->redop)),
+            .root = number_of<int>(text(columns_->root))};
   }
 
   double time_of(const Word& word) const {
@@ -410,6 +444,7 @@ class NcclTestsReader {
       }
     }
     row.where = {file_, number_, words.front().column};
+    row.printed = printed(words);
     of_run_.push_back(std::move(row));
     // algbw and busbw stand behind the time.
     const std::size_t time = in_place ? *columns_->in_place_time : columns_->out_of_place_time;

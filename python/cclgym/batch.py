@@ -145,16 +145,18 @@ class Comparison(Table):
 def compare(measured: str | os.PathLike[str], *, fabric: str | os.PathLike[str] | None = None,
             cost_model: str | os.PathLike[str] | None = None, systems: list[str] | None = None,
             collectives: list[str] | None = None, max_ranks: int | None = None,
-            nccl: str | None = None, tuner: str | None = None,
-            progress: Progress | None = None) -> Comparison:
+            nccl: str | None = None, tuner: str | None = None, ranks: int | None = None,
+            nodes: int | None = None, progress: Progress | None = None) -> Comparison:
     """Simulates every row of a CSV file of measured times, or of output of nccl-tests
-    (docs/fit.md). The arguments are the options of `cclgym compare`. tuner: what chose in rows that do
-    not state it: a tuner, or ALGORITHM[/PROTOCOL[/CHANNELS]]. Raises UserError at the place of a
+    (docs/fit.md). The arguments are the options of `cclgym compare`. fabric: if None, that of the
+    row's system or, with a warning, that of the GPUs which the output names. tuner: what chose in
+    rows that do not state it: a tuner, or ALGORITHM[/PROTOCOL[/CHANNELS]]. ranks, nodes: for output
+    that does not state them. Raises UserError at the place of a
     mistake in the file; Ctrl-C stops between cells."""
     done = _core.compare(
         os.fspath(measured), None if fabric is None else os.fspath(fabric),
         None if cost_model is None else os.fspath(cost_model), systems or [], collectives or [],
-        max_ranks, nccl, tuner, progress)
+        max_ranks, nccl, tuner, ranks, nodes, progress)
     for caveat in done["warnings"]:
         warnings.warn(caveat, UserWarning, stacklevel=2)
     return Comparison(done)

@@ -1,8 +1,11 @@
 // Tests of valid and invalid measured CSVs.
 #include "experiments/measured/measured_file.hpp"
 
+#include <fmt/core.h>
+
 #include "calibration/measure/measured_cells.hpp"
 #include "calibration/measured_row.hpp"
+#include "cost_models/nccl/nccl_version.hpp"
 #include "support/catch.hpp"
 #include "support/places.hpp"
 #include "support/temporary_folder.hpp"
@@ -313,6 +316,41 @@ TEST_CASE("rows are simulated as their release, their environment or the user sa
     row.channels_stated = false;
     CHECK(cell_of(row).first.tuner == "nccl-default:2.18.0:LL:ring");
   }
+  SECTION("a release that nothing states is the newest one, with a warning") {
+    row.nccl_version.clear();
+    row.allowed = "::tree";
+    const CellFilter filter{.fabric = "hgx-h100"};
+    row.system.clear();
+    const auto [cell, warnings] = cell_of(row, filter);
+    CHECK(cell.tuner == fmt::format("nccl-default:{}::tree", kNewestNccl.to_string()));
+    CHECK(warnings == std::vector<std::string>{fmt::format(
+                          "m.csv:2:1: the rows do not state NCCL's release; its choice is that of "
+                          "{} (--nccl names another)",
+                          kNewestNccl.to_string())});
+  }
+  SECTION("calls of one size that differ in type, operation or root are one cell, with a warning") {
+    row.nccl_version = "2.21.5";
+    row.printed = {.count = 1, .type = "float", .redop = "sum", .root = -1};
+    Measurement other = row;
+    other.printed.type = "half";
+    other.time_s *= 2;
+    const std::vector<Measurement> rows{row, row, other};
+    const MeasuredCells cells = make_cells(rows, {}, "m.csv");
+    REQUIRE(cells.cells.size() == 1);
+    CHECK(cells.cells[0].time_s == Approx(row.time_s));
+    CHECK(cells.warnings ==
+          std::vector<std::string>{
+              "m.csv:2:1: rows of one call differ in type: float and half, which "
+              "the simulation leaves out; the time of each size is their median"});
+  }
+  SECTION("sendrecv_perf also sends from the last rank to the first one") {
+    row.nccl_version = "2.21.5";
+    row.collective = CollectiveKind::AllToNext;
+    row.printed.count = 1;
+    CHECK(cell_of(row).second.size() == 1);
+    row.printed.count = 0;
+    CHECK(cell_of(row).second.empty());
+  }
   SECTION("notes of rows become warnings, each once") {
     row.notes = {"something is left out"};
     const std::vector<Measurement> rows{row, row};
@@ -322,7 +360,12 @@ TEST_CASE("rows are simulated as their release, their environment or the user sa
     CellFilter filter;
     filter.tuner = "rccl-default";
     CHECK(cell_of(row, filter).first.tuner == "rccl-default");
+    CHECK(cell_of(row, filter).second ==
+          std::vector<std::string>{"m.csv:2:1: the choice of RCCL 2.14.3 is not modelled; its rows "
+                                   "are simulated as of 2.20.5"});
+    row.nccl_version = "2.20.5";
     CHECK(cell_of(row, filter).second.empty());
+    row.nccl_version = "2.14.3";
     row.allowed = ":LL";
     CHECK(cell_of(row, filter).first.tuner == "nccl-default:2.18.0:LL");
     row.allowed.clear();

@@ -1,6 +1,9 @@
 // Tests of parsing the output of nccl-tests.
 #include "experiments/measured/nccl_tests_text.hpp"
 
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
 #include <sstream>
 
 #include "support/catch.hpp"
@@ -72,7 +75,7 @@ TEST_CASE("the name of the program gives the collective; two runs may follow eac
 
 TEST_CASE("in-place times are used if there are no others", "[calibration][nccl-tests-text]") {
   MeasuredFileContext context;
-  context.collective = CollectiveKind::AllToAll;
+  context.collective = CollectiveKind::AllReduce;
   const auto rows =
       read(changed("15.03    0.00    0.00      0", "N/A    N/A    N/A      N/A"), context);
   CHECK(rows[0].time_s == Approx(14.95e-6));
@@ -232,6 +235,72 @@ std::string with(std::string text, const std::string& from, const std::string& t
     text.replace(at, from.size(), to);
   }
   return text;
+}
+
+TEST_CASE("options that contradict what a row prints of its call are refused",
+          "[calibration][nccl-tests-text]") {
+  const std::string heading = "# size count type redop root time algbw busbw #wrong\n";
+  const auto refusal = [&](const std::string& row, CollectiveKind kind, int ranks) {
+    return thrown([&] {
+      return read(heading + row + " 20.0 1 1 0\n",
+                  {.collective = kind, .ranks = ranks, .nccl_version = "2.21"});
+    });
+  };
+  const std::string accepted = "(nothing thrown)";
+  constexpr std::array kAll{
+      CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+      CollectiveKind::Broadcast, CollectiveKind::Reduce,    CollectiveKind::AllToAll,
+      CollectiveKind::AllToNext, CollectiveKind::Gather,    CollectiveKind::Scatter};
+  // Columns that each test of nccl-tests prints for 1024 bytes on 8 ranks.
+  const std::vector<std::pair<std::string, std::vector<CollectiveKind>>> printed{
+      {"1024 256 float sum -1", {CollectiveKind::AllReduce, CollectiveKind::AllToNext}},
+      {"1024 256 float none 0", {CollectiveKind::Broadcast}},
+      {"1024 256 float max 3", {CollectiveKind::Reduce}},
+      {"1024 64 half none -1", {CollectiveKind::AllGather, CollectiveKind::AllToAll}},
+      {"1024 128 int8 sum -1", {CollectiveKind::ReduceScatter}},
+      {"1024 16 double none 0", {CollectiveKind::Gather, CollectiveKind::Scatter}}};
+  for (const auto& [row, kinds] : printed) {
+    for (const CollectiveKind kind : kAll) {
+      CAPTURE(row, to_string(kind));
+      const bool right = std::ranges::find(kinds, kind) != kinds.end();
+      CHECK((refusal(row, kind, 8) == accepted) == right);
+    }
+  }
+  CHECK(
+      refusal("1024 256 float none 0", CollectiveKind::AllReduce, 8) ==
+      "run.txt:2:1: the row (count 256, float, redop none, root 0) is not one of allreduce, which "
+      "--collective says, but of broadcast; give each run a file of its own");
+  CHECK(refusal("1024 32 float none -1", CollectiveKind::AllGather, 4) ==
+        "run.txt:2:1: the row's count is that of 8 ranks (32 elements of float in 1024 B), but "
+        "--ranks says 4");
+  // A type of a newer release tells nothing.
+  CHECK(refusal("1024 77 fp4 none -1", CollectiveKind::AllGather, 4) == accepted);
+  CHECK(thrown([&] {
+          return read(heading + "16,777,216 4,194,304 float sum -1 20.0 1 1 0\n",
+                      {.collective = CollectiveKind::AllReduce, .ranks = 8});
+        }) == "run.txt:2:1: size is '16,777,216'; expected a number without separators");
+}
+
+TEST_CASE("headers of rccl-tests name the release, and a GPU without a name is none",
+          "[calibration][nccl-tests-text]") {
+  const auto row_of = [](const std::string& front) {
+    std::string log = front + "# Collective test starting: all_reduce_perf\n";
+    for (int rank = 0; rank < 2; ++rank) {
+      log +=
+          fmt::format("# Rank {} Group 0 Pid 1 on a device {} [0000:0{}:00] AMD Radeon Graphics\n",
+                      rank, rank, rank);
+    }
+    return read(log +
+                "# size count type redop root time algbw busbw #wrong\n"
+                "1024 256 float sum -1 20.0 1 1 0\n")
+        .at(0);
+  };
+  CHECK(
+      row_of("# rccl-tests version 2.17.6 rccl-headers=22707 rccl-library=22707\n").nccl_version ==
+      "2.27.7");
+  CHECK(row_of("RCCL version : 2.22.3-HEAD:9d0a0ac\n").nccl_version == "2.22.3");
+  CHECK(row_of("RCCL version 2.18.3+hip6.0 HEAD:2f6d59e+\n").nccl_version == "2.18.3");
+  CHECK(row_of("").gpu.empty());
 }
 
 TEST_CASE("a log says ranks, nodes, GPUs, the release and what NCCL may choose",

@@ -287,6 +287,23 @@ class CompareTest(Temporary):
         with self.assertRaisesRegex(cclgym.UserError, "did you mean 'tree'"):
             cclgym.compare(path, fabric="dgx1", tuner="tre/LL/2")
 
+    def test_log(self):
+        """The fabric of a log that names its GPUs; ranks and nodes of one that does not."""
+        row = "# size count type redop root time algbw busbw #wrong\n1048576 262144 float sum -1 30.0 35.0 61.2 0\n"
+        devices = "".join(f"# Rank {rank} Group 0 Pid 1 on a device {rank} [0000:0{rank}:00] NVIDIA H100 80GB HBM3\n"
+                          for rank in range(8))
+        head = "# nccl-tests version 2.17.8 nccl-headers=22809 nccl-library=22809\n"
+        start = "# Collective test starting: all_reduce_perf\n"
+        path = self.folder / "log.txt"
+        path.write_text(head + start + devices + row)
+        with self.assertWarnsRegex(UserWarning, "8 GPUs per node of NVIDIA H100 80GB HBM3: simulated on"):
+            named = cclgym.compare(path)
+        path.write_text(head + start + row)
+        with self.assertRaisesRegex(cclgym.UserError, "does not state the number of ranks"):
+            cclgym.compare(path, fabric="hgx-h100")
+        given = cclgym.compare(path, fabric="hgx-h100", ranks=8, nodes=1)
+        self.assertEqual(named["simulated_us"].tolist(), given["simulated_us"].tolist())
+
 
 MEASURED = """system,ranks,collective,size_bytes,time_us_median,algorithm,protocol,channels
 ,8,allreduce,1024,20,ring,LL,2
