@@ -56,9 +56,10 @@ TunerCsv dispatch_csv(const DispatchTable& table, const std::vector<std::string>
     const auto [other, added] =
         machines.emplace(std::pair(fabric->ranks(), fabric->servers()), label);
     if (!added) {
-      throw UserError(fmt::format(
-          "machines '{}' and '{}' have the same number of ranks and nodes; name one of them",
-          other->second, label));
+      throw UserError(
+          fmt::format("machines '{}' and '{}' have the same number of ranks and nodes; name one of "
+                      "them with --machine",
+                      other->second, label));
     }
     csv.text += "# " + label + "\n";
     const auto line = [&csv, &fabric](std::string_view collective, std::uint64_t from,

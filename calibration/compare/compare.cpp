@@ -134,6 +134,9 @@ std::string not_said_text(const Comparison& comparison) {
       fmt::join(sets, ", "));
 }
 
+// Microseconds of a time that was read from a file: 27.5, not 27.499999999999996.
+double printed_us(double time_s) { return std::round(time_s * 1e12) / 1e6; }
+
 }  // namespace
 
 Comparison compare(const std::string& file, MeasuredCells cells,
@@ -240,9 +243,9 @@ std::string comparison_csv(const Comparison& comparison) {
                          .nccl_version = cell.named ? "" : cell.nccl_version,
                          .size_bytes = cell.bytes,
                          .rows = cell.rows,
-                         .measured_us = cell.time_s * 1e6,
-                         .measured_min_us = cell.least_s * 1e6,
-                         .measured_max_us = cell.most_s * 1e6,
+                         .measured_us = printed_us(cell.time_s),
+                         .measured_min_us = printed_us(cell.least_s),
+                         .measured_max_us = printed_us(cell.most_s),
                          .simulated_us = each.prediction.time_s * 1e6,
                          .ratio = each.prediction.time_s / cell.time_s,
                          .algorithm = config.algorithm,

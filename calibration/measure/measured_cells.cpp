@@ -33,18 +33,21 @@ std::string joined(const std::set<std::string>& names) {
 [[noreturn]] void fail_empty(std::span<const Measurement> rows, const std::string& file) {
   std::set<std::string> systems;
   std::set<std::string> configs;
+  std::set<std::string> collectives;
   int least = rows.front().ranks;
   int most = least;
   for (const Measurement& row : rows) {
     systems.insert(row.system);
+    collectives.insert(std::string(to_string(row.collective)));
     if (configs.size() < 8) configs.insert(row.config);
     least = std::min(least, row.ranks);
     most = std::max(most, row.ranks);
   }
-  throw UserError({file, 0, 0},
-                  fmt::format("no row of {} is left after the filter; the file has systems {}, "
-                              "configs {}, {} to {} ranks",
-                              rows.size(), joined(systems), joined(configs), least, most));
+  throw UserError(
+      {file, 0, 0},
+      fmt::format("no row of {} is left after the filter; the file has systems {}, "
+                  "configs {}, collectives {}, {} to {} ranks",
+                  rows.size(), joined(systems), joined(configs), joined(collectives), least, most));
 }
 
 }  // namespace

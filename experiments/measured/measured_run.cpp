@@ -326,6 +326,11 @@ void MeasuredRun::check_options(const Measurement& row, const MeasuredFileContex
 }
 
 void MeasuredRun::complete(Measurement& row, const MeasuredFileContext& context) const {
+  if (!unknown.empty()) {
+    throw UserError(row.where, fmt::format("the rows are of {}, which is not a collective that can "
+                                           "be simulated; leave them out",
+                                           unknown));
+  }
   const std::optional<CollectiveKind> kind = collective ? collective : context.collective;
   if (!kind) {
     throw UserError(row.where,

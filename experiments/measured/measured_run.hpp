@@ -24,7 +24,8 @@ struct MeasuredDevice {
 class MeasuredRun {
  public:
   std::optional<CollectiveKind> collective{};
-  std::string version;             ///< "2.28.9"; empty: not stated
+  std::string unknown;  ///< a test without a collective here: "hypercube_perf"; may be empty
+  std::string version;  ///< "2.28.9"; empty: not stated
   std::vector<std::string> notes;  ///< facts of the run that a simulation leaves out
   std::vector<MeasuredDevice> devices;
 

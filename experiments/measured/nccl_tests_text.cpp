@@ -215,6 +215,7 @@ class NcclTestsReader {
       begin_run();
       const auto rest = words_of(text.substr(place + kStarting.size()));
       if (!rest.empty()) run_.collective = collective_of(rest.front().text);
+      if (!rest.empty() && !run_.collective) run_.unknown = rest.front().text;
     } else if (at(0) == "size" && at(1) == "count") {
       heading(words);
     } else if (columns_ && at(0).starts_with('(') && text.find("/s)") != std::string_view::npos) {

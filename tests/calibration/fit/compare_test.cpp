@@ -109,7 +109,9 @@ TEST_CASE("the CSV has one line per cell", "[calibration][compare]") {
   comparison.cells[1].interval = {.interval = LogInterval{-std::log(4.0), std::log(4.0)},
                                   .cells = 9,
                                   .basis = "9 cells, one node"};
+  comparison.cells[0].cell.time_s = 27.5 * 1e-6;
   const std::string csv = comparison_csv(comparison);
+  CHECK(csv.find(",27.5,") != std::string::npos);
   CHECK(csv.starts_with("system,ranks,nodes,collective,nccl_version,size_bytes,rows,measured_us,"));
   CHECK(csv.find("\nA,16,2,allreduce,2.8.4,4096,2,40,40,40,10,0.25,") != std::string::npos);
   CHECK(csv.find(",set-of-A,fitted,,,,\n") != std::string::npos);

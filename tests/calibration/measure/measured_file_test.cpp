@@ -244,7 +244,7 @@ TEST_CASE("an empty filter result reports the file's names; unknown systems get 
   none.configs = {"quiet"};
   CHECK(thrown([&] { return make_cells(rows, none, "m.csv"); }) ==
         "m.csv: no row of 1 is left after the filter; the file has systems 'Polariss', configs '', "
-        "8 to 8 ranks");
+        "collectives 'allreduce', 8 to 8 ranks");
   const std::string unknown = thrown([&] { return make_cells(rows, {}, "m.csv"); });
   CHECK(unknown.find(":2:1: unknown system 'Polariss'") != std::string::npos);
   CHECK(unknown.find("did you mean 'Polaris'?") != std::string::npos);

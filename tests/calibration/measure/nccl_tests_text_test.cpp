@@ -273,6 +273,12 @@ TEST_CASE("options that contradict what a row prints of its call are refused",
   CHECK(refusal("1024 32 float none -1", CollectiveKind::AllGather, 4) ==
         "run.txt:2:1: the row's count is that of 8 ranks (32 elements of float in 1024 B), but "
         "--ranks says 4");
+  CHECK(thrown([&] {
+          return read("# Collective test starting: hypercube_perf\n" + heading +
+                      "1024 32 float none -1 20.0 1 1 0\n");
+        }) ==
+        "run.txt:3:1: the rows are of hypercube_perf, which is not a collective that can be "
+        "simulated; leave them out");
   // A type of a newer release tells nothing.
   CHECK(refusal("1024 77 fp4 none -1", CollectiveKind::AllGather, 4) == accepted);
   CHECK(thrown([&] {
