@@ -64,13 +64,16 @@ double CellSimulator::time_s(const Call& call, const Config& config) {
 }
 
 // Time as measured by nccl-tests, which issues calls back to back. If no rank can finish before all
-// have begun, that is the time of one call; a broadcast's root does not wait.
+// have begun, that is the time of one call; the first rank of a chain, the root of a broadcast or
+// the rank behind the root of a reduction, does not wait.
 double CellSimulator::simulated_s(const Call& call, const Config& config) {
-  if (call.collective != CollectiveKind::Broadcast || config.algorithm != "ring") {
+  const bool rooted =
+      call.collective == CollectiveKind::Broadcast || call.collective == CollectiveKind::Reduce;
+  if (!rooted || config.algorithm != "ring") {
     return simulator_.simulate(call, config).time_s;
   }
-  auto& chain = chains_[config.channels];
-  if (!chain) chain = broadcast_chain(*site_.fabric, config.channels, call.root);
+  auto& chain = chains_[{call.collective, config.channels}];
+  if (!chain) chain = rooted_chain(*site_.fabric, call.collective, config.channels, call.root);
   return time_between_calls_s(simulator_.record_program(chain, call, config));
 }
 

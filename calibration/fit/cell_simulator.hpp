@@ -47,9 +47,10 @@ class CellSimulator {
   const PredictionSite& site_;
   CostModel choosing_;
   Simulator simulator_;
-  std::map<std::string, std::unique_ptr<const Tuner>> tuners_;       // by release of NCCL
-  std::map<std::size_t, Config> configs_;                            // by index of the cell
-  std::map<int, std::shared_ptr<const ThreadBlockProgram>> chains_;  // by channels
+  std::map<std::string, std::unique_ptr<const Tuner>> tuners_;  // by release of NCCL
+  std::map<std::size_t, Config> configs_;                       // by index of the cell
+  std::map<std::pair<CollectiveKind, int>, std::shared_ptr<const ThreadBlockProgram>>
+      chains_;  // by collective and channels
   // Under the present cost model: releases of NCCL often choose the same configuration.
   std::map<TimeKey, double> times_s_;
 };

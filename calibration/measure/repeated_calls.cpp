@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "collectives/compiler/compile.hpp"
@@ -12,19 +13,24 @@
 
 namespace cclgym {
 
-std::shared_ptr<const ThreadBlockProgram> broadcast_chain(const Fabric& fabric, int channels,
-                                                          int root) {
+std::shared_ptr<const ThreadBlockProgram> rooted_chain(const Fabric& fabric,
+                                                       CollectiveKind collective, int channels,
+                                                       int root) {
   const auto rings = logical_rings(fabric);
   const int ranks = fabric.ranks();
-  ProgramBuilder p("broadcast-chain",
-                   Contract::make(CollectiveKind::Broadcast, ranks, channels, true, root));
+  const bool reduces = collective == CollectiveKind::Reduce;
+  ProgramBuilder p(reduces ? "reduce-chain" : "broadcast-chain",
+                   Contract::make(collective, ranks, channels, true, root));
   for (int channel = 0; channel < channels; ++channel) {
     const std::vector<int>& ring = rings[static_cast<std::size_t>(channel) % rings.size()];
-    const auto at = std::find(ring.begin(), ring.end(), root) - ring.begin();
-    ChunkRef c = p.chunk(root, Buffer::Input, channel);
+    const auto first = std::find(ring.begin(), ring.end(), root) - ring.begin() + (reduces ? 1 : 0);
+    const auto rank_at = [&](int step) {
+      return ring[static_cast<std::size_t>((first + step) % ranks)];
+    };
+    ChunkRef c = p.chunk(rank_at(0), Buffer::Input, channel);
     for (int step = 1; step < ranks; ++step) {
-      const int next = ring[static_cast<std::size_t>((at + step) % ranks)];
-      c = c.copy(next, Buffer::Input, channel, {.channel = channel});
+      c = reduces ? p.chunk(rank_at(step), Buffer::Input, channel).reduce(c, {.channel = channel})
+                  : c.copy(rank_at(step), Buffer::Input, channel, {.channel = channel});
     }
   }
   auto program = std::make_shared<ThreadBlockProgram>(
@@ -43,22 +49,26 @@ struct Hop {
 };
 using Chain = std::vector<Hop>;
 
-// The channels' chains, starting at the root, with the durations of the call's messages.
+// The channels' chains, starting at the rank that only sends, with the durations of the call's
+// messages.
 std::vector<Chain> chains_of(const SimulationRecord& record) {
   const ThreadBlockProgram& program = *record.lowered.program;
   const std::vector<NodeOrigin>& origins = record.lowered.origins;
   std::map<std::pair<int, int>, std::size_t> flow_of;  // by channel and sending rank
+  std::set<std::pair<int, int>> receives;              // channel and rank
   for (std::size_t node = 0; node < origins.size(); ++node) {
     const NodeOrigin& origin = origins[node];
     if (origin.role != NodeRole::Step || origin.peer_rank < 0) continue;
     const auto& blocks = program.gpus[static_cast<std::size_t>(origin.rank)].thread_blocks;
     const int channel = blocks[static_cast<std::size_t>(origin.thread_block)].channel;
     flow_of[{channel, origin.rank}] = node;
+    receives.insert({channel, origin.peer_rank});
   }
   std::vector<Chain> chains(static_cast<std::size_t>(program.channels));
   for (int channel = 0; channel < program.channels; ++channel) {
     Chain& chain = chains[static_cast<std::size_t>(channel)];
-    int rank = record.call.root;
+    int rank = 0;
+    while (receives.contains({channel, rank})) ++rank;
     for (auto flow = flow_of.find({channel, rank}); flow != flow_of.end();
          flow = flow_of.find({channel, rank})) {
       const std::size_t node = flow->second;

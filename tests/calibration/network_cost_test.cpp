@@ -143,7 +143,7 @@ TEST_CASE("broadcasts that follow each other take as long as the busiest rank",
   double between_s = 0;
   for (const int servers : {2, 16}) {
     const auto fabric = servers_of_one_gpu(servers);
-    const auto chain = broadcast_chain(*fabric, 1, 0);
+    const auto chain = rooted_chain(*fabric, CollectiveKind::Broadcast, 1, 0);
     CHECK(verify(*chain).ok);
     Simulator simulator(fabric, model, "flow");
     const SimulationRecord record =
@@ -160,6 +160,28 @@ TEST_CASE("broadcasts that follow each other take as long as the busiest rank",
   }
 }
 
+TEST_CASE("reductions that follow each other take as long as the busiest rank",
+          "[calibration][network-cost]") {
+  const CostModel model = shipped_cost_model("a100");
+  const Config config{.algorithm = "ring", .protocol = Protocol::LL, .channels = 1};
+  std::vector<double> often_s;
+  for (const int servers : {2, 16}) {
+    const auto fabric = servers_of_one_gpu(servers);
+    const auto chain = rooted_chain(*fabric, CollectiveKind::Reduce, 1, 0);
+    CHECK(verify(*chain).ok);
+    Simulator simulator(fabric, model, "flow");
+    const SimulationRecord record =
+        simulator.record_program(chain, {CollectiveKind::Reduce, 1024, 0}, config);
+    // The root has the first result when the chain has passed, and then one a launch and a message.
+    const double once_s = time_between_calls_s(record, 1);
+    CHECK(once_s == Approx(record.result.time_s).epsilon(0.1));
+    often_s.push_back(time_between_calls_s(record, 400));
+    CHECK(time_between_calls_s(record) ==
+          Approx((once_s + 19 * often_s.back()) / 20).epsilon(0.05));
+  }
+  CHECK(often_s[1] == Approx(often_s[0]).epsilon(0.1));
+}
+
 TEST_CASE("a root runs ahead of its broadcasts as far as the FIFOs let it",
           "[calibration][network-cost]") {
   const CostModel model = shipped_cost_model("a100");
@@ -171,7 +193,8 @@ TEST_CASE("a root runs ahead of its broadcasts as far as the FIFOs let it",
     const Call call{CollectiveKind::Broadcast, static_cast<std::uint64_t>(channels) << 17, 0};
     Config with = config;
     with.channels = channels;
-    return simulator.record_program(broadcast_chain(*fabric, channels, 0), call, with);
+    return simulator.record_program(rooted_chain(*fabric, CollectiveKind::Broadcast, channels, 0),
+                                    call, with);
   };
   // With one chain, each of any number of calls takes as long as the root needs to send.
   const SimulationRecord one = record_of(1);
