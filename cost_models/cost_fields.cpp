@@ -101,6 +101,12 @@ CostField<Record> newer(CostField<Record> field) {
   return field;
 }
 
+template <class Record>
+CostField<Record> network(CostField<Record> field) {
+  field.network = true;
+  return field;
+}
+
 CostField<CostModel> alpha(LinkKind kind, FitStart start) {
   const auto index = static_cast<std::size_t>(kind);
   return field<CostModel>(
@@ -165,34 +171,43 @@ const std::vector<CostField<CostModel>>& cost_model_fields() {
            "rate of a copy inside a GPU by one thread block with full_threads threads", kRequired),
       rate("local_reduce_rate", &M::local_reduce_rate_Bps, 4, fitted(20e9),
            "rate of a reduction inside a GPU by such a thread block; not given: local_copy_rate"),
-      time("proxy_message", &M::proxy_message_s, 16, fittable(1e-6),
-           "time for which a message over the network keeps the proxy of either rank busy (the "
-           "host thread that serves all connections of the rank)"),
-      size("inline_limit", &M::inline_limit_bytes, 17,
-           "messages over the network up to this size (bytes on the wire) go inside the command to "
-           "the NIC, for which the host fetches them: proxy_inline of the protocol"),
-      size("copy_limit", &M::copy_limit_bytes, 18,
-           "larger messages over the network (bytes on the wire) are copied by the host with a "
-           "call: they cost copy_latency, and are held to network_rate"),
-      time("copy_latency", &M::copy_latency_s, 19, fittable(1e-6),
-           "time that the host's copy of a message takes before its first byte"),
-      size("copy_end", &M::copy_end_bytes, 25,
-           "messages above this size are not moved by the host, because they are announced and the "
-           "NIC puts them where they belong; 0: no such size"),
-      size("eager_limit", &M::eager_limit_bytes, 20,
-           "larger messages over the network (bytes on the wire) are announced before they are "
-           "sent, which costs rendezvous_latency"),
-      time("rendezvous_latency", &M::rendezvous_latency_s, 21, fittable(5e-6),
-           "time for the announcement of a message larger than eager_limit, and for the answer"),
-      time("proxy_rendezvous", &M::proxy_rendezvous_s, 22, fittable(5e-6),
-           "time, on top of proxy_message, for which a message larger than eager_limit keeps the "
-           "proxies busy"),
-      size("network_burst", &M::network_burst_bytes, 23,
-           "bytes that a link of the network passes at once before its rate holds: the token "
-           "bucket of a rate limiter, full when a call begins"),
-      rate("connection_rate", &M::connection_rate_Bps, 24, fittable(1e9),
-           "wire rate of both directions together of the messages over the network between two "
-           "ranks; not given: no limit"),
+      network(
+          time("proxy_message", &M::proxy_message_s, 16, fittable(1e-6),
+               "time for which a message over the network keeps the proxy of either rank busy (the "
+               "host thread that serves all connections of the rank)")),
+      network(size(
+          "inline_limit", &M::inline_limit_bytes, 17,
+          "messages over the network up to this size (bytes on the wire) go inside the command to "
+          "the NIC, for which the host fetches them: proxy_inline of the protocol")),
+      network(
+          size("copy_limit", &M::copy_limit_bytes, 18,
+               "larger messages over the network (bytes on the wire) are copied by the host with a "
+               "call: they cost copy_latency, and are held to network_rate")),
+      network(time("copy_latency", &M::copy_latency_s, 19, fittable(1e-6),
+                   "time that the host's copy of a message takes before its first byte")),
+      network(size(
+          "copy_end", &M::copy_end_bytes, 25,
+          "messages above this size are not moved by the host, because they are announced and the "
+          "NIC puts them where they belong; 0: no such size")),
+      network(
+          size("eager_limit", &M::eager_limit_bytes, 20,
+               "larger messages over the network (bytes on the wire) are announced before they are "
+               "sent, which costs rendezvous_latency")),
+      network(time(
+          "rendezvous_latency", &M::rendezvous_latency_s, 21, fittable(5e-6),
+          "time for the announcement of a message larger than eager_limit, and for the answer")),
+      network(time(
+          "proxy_rendezvous", &M::proxy_rendezvous_s, 22, fittable(5e-6),
+          "time, on top of proxy_message, for which a message larger than eager_limit keeps the "
+          "proxies busy")),
+      network(
+          size("network_burst", &M::network_burst_bytes, 23,
+               "bytes that a link of the network passes at once before its rate holds: the token "
+               "bucket of a rate limiter, full when a call begins")),
+      network(
+          rate("connection_rate", &M::connection_rate_Bps, 24, fittable(1e9),
+               "wire rate of both directions together of the messages over the network between two "
+               "ranks; not given: no limit")),
       share("switch_efficiency", &M::switch_efficiency, 14, fittable(0.8),
             "share of the rate of GPU links that is left for data which switches copy or add, on "
             "top of link_efficiency"),
@@ -226,33 +241,37 @@ const std::vector<CostField<ProtocolCost>>& protocol_fields() {
   static const std::vector<CostField<ProtocolCost>> fields{
       time("step_latency", &P::step_latency_s, 0, fitted(0.5e-6),
            "synchronisation of one step (flag or fence), on top of the links' alpha", kRequired),
-      time("network_latency", &P::network_latency_s, 1, fitted(1e-6),
-           "cost of a step that crosses a network link (proxy, rendezvous), on top of "
-           "step_latency"),
-      time("tree_latency", &P::tree_latency_s, 2, fittable(1e-6),
-           "cost of such a step in a tree, where one thread block serves several peers, on top of "
-           "network_latency"),
+      network(time("network_latency", &P::network_latency_s, 1, fitted(1e-6),
+                   "cost of a step that crosses a network link (proxy, rendezvous), on top of "
+                   "step_latency")),
+      network(time(
+          "tree_latency", &P::tree_latency_s, 2, fittable(1e-6),
+          "cost of such a step in a tree, where one thread block serves several peers, on top of "
+          "network_latency")),
       share("efficiency", &P::efficiency, 3, fittable(0.9), "payload bytes per byte on the wire",
             kRequired),
       rate("thread_block_rate", &P::thread_block_rate_Bps, 4, fitted(15e9),
            "wire rate of one thread block with full_threads threads", kRequired),
       rate("reduce_rate", &P::reduce_rate_Bps, 5, fitted(10e9),
            "payload rate at which such a thread block receives and reduces", kRequired),
-      rate("network_rate", &P::network_rate_Bps, 6, fitted(10e9),
-           "wire rate of one connection that crosses a network link; not given: no limit"),
-      time("proxy_message", &P::proxy_message_s, 7, fittable(1e-6),
-           "time, on top of the model's proxy_message, for which a message of this protocol over "
-           "the network keeps the proxy of either rank busy"),
-      time("proxy_inline", &P::proxy_inline_s, 8, fittable(10e-6),
-           "time, on top of that, for a message of at most inline_limit"),
-      time("proxy_copy", &P::proxy_copy_s, 9, fittable(1e-6),
-           "time, on top of that, for a message that the host copies, besides its bytes"),
-      rate("proxy_rate", &P::proxy_rate_Bps, 10, fittable(5e9),
-           "wire rate at which a rank's proxy moves messages over the network of at most copy_end, "
-           "those of all its connections together; not given: no limit"),
-      time("rendezvous_latency", &P::rendezvous_latency_s, 14, fittable(5e-6),
-           "time for the announcement of a message larger than eager_limit, on top of the model's "
-           "rendezvous_latency, which LL does not have"),
+      network(rate("network_rate", &P::network_rate_Bps, 6, fitted(10e9),
+                   "wire rate of one connection that crosses a network link; not given: no limit")),
+      network(time(
+          "proxy_message", &P::proxy_message_s, 7, fittable(1e-6),
+          "time, on top of the model's proxy_message, for which a message of this protocol over "
+          "the network keeps the proxy of either rank busy")),
+      network(time("proxy_inline", &P::proxy_inline_s, 8, fittable(10e-6),
+                   "time, on top of that, for a message of at most inline_limit")),
+      network(time("proxy_copy", &P::proxy_copy_s, 9, fittable(1e-6),
+                   "time, on top of that, for a message that the host copies, besides its bytes")),
+      network(rate(
+          "proxy_rate", &P::proxy_rate_Bps, 10, fittable(5e9),
+          "wire rate at which a rank's proxy moves messages over the network of at most copy_end, "
+          "those of all its connections together; not given: no limit")),
+      network(time(
+          "rendezvous_latency", &P::rendezvous_latency_s, 14, fittable(5e-6),
+          "time for the announcement of a message larger than eager_limit, on top of the model's "
+          "rendezvous_latency, which LL does not have")),
       size("slot_data", &P::slot_bytes, 11,
            "data in one slot of a connection's FIFO; tile size and slots `protocol` are made of "
            "it; 0: messages move whole"),
@@ -266,7 +285,8 @@ const std::vector<CostField<ProtocolCost>>& protocol_fields() {
 const std::vector<CostField<CostModel>>& alpha_fields() {
   static const std::vector<CostField<CostModel>> fields{
       alpha(LinkKind::NvLink, fittable(0.15e-6)), alpha(LinkKind::Pcie, fittable(0.35e-6)),
-      alpha(LinkKind::Network, fittable(0.8e-6)), alpha(LinkKind::Generic, fittable(0.5e-6))};
+      network(alpha(LinkKind::Network, fittable(0.8e-6))),
+      alpha(LinkKind::Generic, fittable(0.5e-6))};
   return fields;
 }
 
@@ -274,7 +294,7 @@ const std::vector<CostField<CostModel>>& link_efficiency_fields() {
   static const std::vector<CostField<CostModel>> fields{
       link_efficiency(LinkKind::NvLink, fitted(0.9)),
       link_efficiency(LinkKind::Pcie, fittable(0.9)),
-      link_efficiency(LinkKind::Network, fitted(0.9)),
+      network(link_efficiency(LinkKind::Network, fitted(0.9))),
       link_efficiency(LinkKind::Generic, fittable(0.9))};
   return fields;
 }

@@ -27,6 +27,7 @@ struct CostField {
   /// True for a parameter that is newer than hashes which users have: it enters them only if it is
   /// not the default, so that sets without it keep their hash.
   bool newer = false;
+  bool network = false;  ///< true: a cost of messages between nodes
 };
 
 /// Parameters of the model itself, in the order of a parameter set.

@@ -52,6 +52,20 @@ std::string_view to_string(Routing routing) {
   return "valiant";
 }
 
+std::string_view to_string(NetworkKind network) {
+  switch (network) {
+    case NetworkKind::InfiniBand:
+      return "infiniband";
+    case NetworkKind::Slingshot:
+      return "slingshot";
+    case NetworkKind::Tcp:
+      return "tcp";
+    case NetworkKind::Efa:
+      break;
+  }
+  return "efa";
+}
+
 int Fabric::server_of(int rank) const {
   assert(rank >= 0 && rank < ranks());
   return nodes_[static_cast<std::size_t>(gpu(rank))].server;

@@ -33,9 +33,16 @@ enum class Routing : std::uint8_t {
   Valiant,   ///< always the same detour
 };
 
+/// Network between the nodes, and the stack by which a library uses it. InfiniBand: verbs, of
+/// InfiniBand or RoCE. Efa: libfabric over AWS's Elastic Fabric Adapter.
+enum class NetworkKind : std::uint8_t { InfiniBand, Slingshot, Tcp, Efa };
+inline constexpr std::array<NetworkKind, 4> kNetworkKinds{
+    NetworkKind::InfiniBand, NetworkKind::Slingshot, NetworkKind::Tcp, NetworkKind::Efa};
+
 [[nodiscard]] std::string_view to_string(NodeKind kind);
 [[nodiscard]] std::string_view to_string(LinkKind kind);
 [[nodiscard]] std::string_view to_string(Routing routing);
+[[nodiscard]] std::string_view to_string(NetworkKind network);
 
 /// A device of the fabric.
 struct Node {
@@ -118,6 +125,10 @@ class Fabric {
   /// The GPU model that cost parameters are keyed by ("V100", "A100"); empty if generic.
   [[nodiscard]] const std::string& gpu_model() const { return gpu_model_; }
   [[nodiscard]] const HostTraits& host() const { return host_; }
+  /// By the GPU model and this, the cost model `auto` finds its parameters.
+  [[nodiscard]] NetworkKind network() const { return network_; }
+  /// The set or file that the description of the machine states for `auto`; empty: none.
+  [[nodiscard]] const std::string& cost_model() const { return cost_model_; }
 
   /// The links that channel `channel` uses from rank `source` to rank `target`, in order; empty iff
   /// the ranks are equal. The path has the fewest hops and, among such paths, the widest
@@ -180,6 +191,8 @@ class Fabric {
   std::string name_;
   std::string gpu_model_;
   HostTraits host_;
+  NetworkKind network_ = NetworkKind::InfiniBand;
+  std::string cost_model_;
   std::vector<Node> nodes_;
   std::vector<Link> links_;
   std::vector<NodeId> gpus_;
@@ -208,6 +221,8 @@ class FabricBuilder {
   void set_gpu_model(std::string model);
   void set_host(const HostTraits& host) { fabric_->host_ = host; }
   [[nodiscard]] const HostTraits& host() const { return fabric_->host_; }
+  void set_network(NetworkKind network) { fabric_->network_ = network; }
+  void set_cost_model(std::string name) { fabric_->cost_model_ = std::move(name); }
   NodeId add_node(Node node);
   /// Adds one directed link. Throws UserError on a bad endpoint, latency < 0 or bandwidth <= 0.
   LinkId add_link(Link link);

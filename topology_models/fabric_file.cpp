@@ -56,6 +56,10 @@ class Reader {
   std::shared_ptr<const Fabric> read() {
     if (document_.has("gpu_model")) builder_.set_gpu_model(gpu_model());
     read_host();
+    builder_.set_network(
+        static_cast<NetworkKind>(  // the choices are in the order of the enumerators
+            read_choice(document_.value("network"), document_.spec("network"))));
+    if (document_.has("cost_model")) read_cost_model();
     builder_.set_max_relays(document_.integer("relays"));
     if (!document_.has("nodes") && !document_.has("servers")) {
       throw UserError(document_.location(),
@@ -82,6 +86,10 @@ class Reader {
     const YamlValue value = document_.value("gpu_model");
     const std::string model = read_text(value, document_.spec("gpu_model"));
     if (find_gpu_model(model) != nullptr) return model;
+    // "NVIDIA GeForce RTX 4090"
+    for (const std::string& word : device_words(model)) {
+      if (find_gpu_model(word) != nullptr) return word;
+    }
     int architecture = known_compute_capability(model);
     if (document_.has("compute_capability")) {
       architecture =
@@ -104,6 +112,16 @@ class Reader {
     int number = 0;
     [[nodiscard]] std::string prefix() const { return name.empty() ? "" : name + "/"; }
   };
+
+  // The path of a file is relative to the folder of the fabric's file.
+  void read_cost_model() {
+    const YamlValue value = document_.value("cost_model");
+    std::filesystem::path name = read_text(value, document_.spec("cost_model"));
+    if (name.extension() == ".yaml" || name.extension() == ".yml") {
+      name = std::filesystem::path(value.location().file).parent_path() / name;
+    }
+    builder_.set_cost_model(name.string());
+  }
 
   void read_host() {
     HostTraits host = builder_.host();

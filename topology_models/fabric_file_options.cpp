@@ -1,5 +1,5 @@
 // The keys of fabric files.
-#include <initializer_list>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kMostUnits = 1'000'000;
 
-template <class Enum>
-std::vector<std::string> names_of_kinds(std::initializer_list<Enum> values) {
+template <class Enum, std::size_t n>
+std::vector<std::string> names_of_kinds(const std::array<Enum, n>& values) {
   std::vector<std::string> names;
   for (const Enum value : values) names.emplace_back(to_string(value));
   return names;
@@ -21,13 +21,12 @@ std::vector<std::string> names_of_kinds(std::initializer_list<Enum> values) {
 
 // Names in the order of the enumeration's values.
 std::vector<std::string> node_kind_names() {
-  return names_of_kinds({NodeKind::Gpu, NodeKind::NvSwitch, NodeKind::PcieSwitch, NodeKind::Nic,
-                         NodeKind::NetworkSwitch, NodeKind::Generic, NodeKind::Host});
+  return names_of_kinds(std::array{NodeKind::Gpu, NodeKind::NvSwitch, NodeKind::PcieSwitch,
+                                   NodeKind::Nic, NodeKind::NetworkSwitch, NodeKind::Generic,
+                                   NodeKind::Host});
 }
 
-std::vector<std::string> link_kind_names() {
-  return names_of_kinds({LinkKind::NvLink, LinkKind::Pcie, LinkKind::Network, LinkKind::Generic});
-}
+std::vector<std::string> link_kind_names() { return names_of_kinds(kLinkKinds); }
 
 }  // namespace
 
@@ -60,7 +59,7 @@ const std::vector<OptionSpec>& fabric_file_options() {
        .kind = OptionKind::Choice,
        .description = "maker of the nodes' CPUs, for NCCL's choice (`nccl-default`); default: "
                       "arm if the GPUs are GH200 or GB200, else intel",
-       .choices = names_of_kinds({HostCpu::Intel, HostCpu::Amd, HostCpu::Arm})},
+       .choices = names_of_kinds(std::array{HostCpu::Intel, HostCpu::Amd, HostCpu::Arm})},
       {.name = "nics_behind_host_bridge",
        .kind = OptionKind::Flag,
        .description =
@@ -68,6 +67,14 @@ const std::vector<OptionSpec>& fabric_file_options() {
            "are at one PCIe switch here, and does not use LL128 between nodes. If no NIC "
            "is at a PCIe switch, this is so in any case",
        .default_text = "false"},
+      {.name = "network",
+       .kind = OptionKind::Choice,
+       .description = "network between the nodes, by which, and by `gpu_model`, `auto` finds the "
+                      "cost model; InfiniBand stands for RoCE, too",
+       .default_text = "infiniband",
+       .choices = names_of_kinds(kNetworkKinds)},
+      {.name = "cost_model",
+       .description = "cost model that `auto` is here: a shipped set, or a file beside this one"},
       {.name = "relays",
        .kind = OptionKind::Integer,
        .description =

@@ -87,6 +87,9 @@ struct FabricInfo {
   std::vector<FabricFact> facts{};
   /// Hosts of one node: more than one where trays share an NVLink domain.
   int trays = 1;
+  /// False: measured times of such GPUs are not taken for this machine unless its name is given,
+  /// because another fabric has the same nodes or nodes of such GPUs differ.
+  bool typical = true;
 
   /// Number of nodes that have this number of hosts, the last one perhaps with fewer.
   [[nodiscard]] int nodes_of(int hosts) const { return (hosts + trays - 1) / trays; }

@@ -40,6 +40,8 @@ std::shared_ptr<const Fabric> copy_without(const Fabric& fabric, std::string nam
   FabricBuilder builder(std::move(name));
   builder.set_gpu_model(fabric.gpu_model());
   builder.set_host(fabric.host());
+  builder.set_network(fabric.network());
+  builder.set_cost_model(fabric.cost_model());
   std::vector<NodeId> renumbered(fabric.nodes().size(), -1);
   for (std::size_t id = 0; id < renumbered.size(); ++id) {
     if (!device_gone[id]) renumbered[id] = builder.add_node(fabric.nodes()[id]);

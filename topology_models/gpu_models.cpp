@@ -13,10 +13,9 @@ namespace cclgym {
 namespace {
 
 // GPUs without a model of their own (GpuModel): their compute capability times 10.
-constexpr std::pair<std::string_view, int> kOtherGpus[] = {
-    {"P100", 60}, {"T4", 75},     {"A30", 80},   {"A800", 80}, {"A10", 86},  {"A40", 86},
-    {"3090", 86}, {"A6000", 86},  {"L4", 89},    {"L40", 89},  {"L40S", 89}, {"4090", 89},
-    {"H800", 90}, {"GB300", 103}, {"B300", 103}, {"5090", 120}};
+constexpr std::pair<std::string_view, int> kOtherGpus[] = {{"P100", 60}, {"A30", 80},   {"A40", 86},
+                                                           {"3090", 86}, {"A6000", 86}, {"L40", 89},
+                                                           {"5090", 120}};
 
 }  // namespace
 
@@ -29,12 +28,25 @@ const std::vector<GpuModel>& gpu_models() {
        .peak_flops = 125e12,
        .memory_Bps = 900e9,
        .link_Bps = 25e9},
+      // It has no NVLinks; the rate is that of its architecture (TITAN RTX).
+      {.name = "T4",
+       .vendor = Nvidia,
+       .compute_capability = 75,
+       .peak_flops = 65e12,
+       .memory_Bps = 320e9,
+       .link_Bps = 25e9},
       {.name = "A100",
        .vendor = Nvidia,
        .compute_capability = 80,
        .peak_flops = 312e12,
        .memory_Bps = 1555e9,
        .link_Bps = 25e9},  // 40 GB
+      {.name = "A800",
+       .vendor = Nvidia,
+       .compute_capability = 80,
+       .peak_flops = 312e12,
+       .memory_Bps = 2039e9,
+       .link_Bps = 25e9},
       // AWS, Amazon EC2 G5 instances: 70 TFLOP/s in half precision, 600 GB/s. It has no NVLinks;
       // the rate is that of the A40 (data sheet: 112.5 GB/s over 4 links, both directions).
       {.name = "A10G",
@@ -42,6 +54,31 @@ const std::vector<GpuModel>& gpu_models() {
        .compute_capability = 86,
        .peak_flops = 70e12,
        .memory_Bps = 600e9,
+       .link_Bps = 14.0625e9},
+      // These four have no NVLinks, either.
+      {.name = "A10",
+       .vendor = Nvidia,
+       .compute_capability = 86,
+       .peak_flops = 125e12,
+       .memory_Bps = 600e9,
+       .link_Bps = 14.0625e9},
+      {.name = "L4",
+       .vendor = Nvidia,
+       .compute_capability = 89,
+       .peak_flops = 121e12,
+       .memory_Bps = 300e9,
+       .link_Bps = 14.0625e9},
+      {.name = "L40S",
+       .vendor = Nvidia,
+       .compute_capability = 89,
+       .peak_flops = 362e12,
+       .memory_Bps = 864e9,
+       .link_Bps = 14.0625e9},
+      {.name = "4090",
+       .vendor = Nvidia,
+       .compute_capability = 89,
+       .peak_flops = 165e12,
+       .memory_Bps = 1008e9,
        .link_Bps = 14.0625e9},
       {.name = "H100",
        .vendor = Nvidia,
@@ -54,6 +91,13 @@ const std::vector<GpuModel>& gpu_models() {
        .compute_capability = 90,
        .peak_flops = 989e12,
        .memory_Bps = 4800e9,
+       .link_Bps = 25e9},
+      // Resellers list it as an H100 with 8 NVLinks.
+      {.name = "H800",
+       .vendor = Nvidia,
+       .compute_capability = 90,
+       .peak_flops = 989e12,
+       .memory_Bps = 3350e9,
        .link_Bps = 25e9},
       // H20: not in a public data sheet; as its resellers list it.
       {.name = "H20",
@@ -78,6 +122,19 @@ const std::vector<GpuModel>& gpu_models() {
       {.name = "GB200",
        .vendor = Nvidia,
        .compute_capability = 100,
+       .peak_flops = 2500e12,
+       .memory_Bps = 8000e9,
+       .link_Bps = 50e9,
+       .with_arm_cpu = true},
+      {.name = "B300",
+       .vendor = Nvidia,
+       .compute_capability = 103,
+       .peak_flops = 2250e12,
+       .memory_Bps = 8000e9,
+       .link_Bps = 50e9},
+      {.name = "GB300",
+       .vendor = Nvidia,
+       .compute_capability = 103,
        .peak_flops = 2500e12,
        .memory_Bps = 8000e9,
        .link_Bps = 50e9,
@@ -107,6 +164,18 @@ const std::vector<GpuModel>& gpu_models() {
        .peak_flops = 1307e12,
        .memory_Bps = 6000e9,
        .link_Bps = 64e9},
+      {.name = "MI350X",
+       .vendor = Amd,
+       .gfx = 0x950,
+       .peak_flops = 2300e12,
+       .memory_Bps = 8000e9,
+       .link_Bps = 76.8e9},
+      {.name = "MI355X",
+       .vendor = Amd,
+       .gfx = 0x950,
+       .peak_flops = 2500e12,
+       .memory_Bps = 8000e9,
+       .link_Bps = 76.8e9},
   };
   return models;
 }
@@ -133,7 +202,11 @@ const GpuModel* gpu_model_of_device(int pci_device) {
       Device{0x2329, "H20"},    Device{0x2342, "GH200"},  Device{0x2901, "B200"},
       Device{0x2941, "GB200"},  Device{0x66a1, "MI50"},   Device{0x7408, "MI250X"},
       Device{0x740c, "MI250X"}, Device{0x74a1, "MI300X"}, Device{0x74b5, "MI300X"},
-      Device{0x74a5, "MI325X"}, Device{0x74b9, "MI325X"}};
+      Device{0x74a5, "MI325X"}, Device{0x74b9, "MI325X"}, Device{0x1eb8, "T4"},
+      Device{0x20f3, "A800"},   Device{0x2236, "A10"},    Device{0x27b8, "L4"},
+      Device{0x26b9, "L40S"},   Device{0x2684, "4090"},   Device{0x2324, "H800"},
+      Device{0x3182, "B300"},   Device{0x31c2, "GB300"},  Device{0x75a0, "MI350X"},
+      Device{0x75a3, "MI355X"}};
   const auto found = std::ranges::find(kDevices, pci_device, &Device::number);
   return found == kDevices.end() ? nullptr : find_gpu_model(found->model);
 }

@@ -13,6 +13,7 @@
 #include "cost_models/nccl/nccl_version.hpp"
 #include "cost_models/rccl/rccl_default.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
+#include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
 
@@ -132,6 +133,18 @@ std::string difference(const PrintedCall& one, const PrintedCall& other) {
   return fmt::format("root: {} and {}", one.root.value_or(-1), other.root.value_or(-1));
 }
 
+// True if the GPUs of the system's fabric are AMD's. `of_amd`: by fabric, as found so far.
+bool runs_rccl(const Measurement& row, const MeasuredSystem& system,
+               std::map<std::string, bool>& of_amd) {
+  const auto [found, is_new] = of_amd.try_emplace(system.fabric, false);
+  if (is_new) {
+    const auto fabric = at_row(row, [&] { return make_fabric({.name = system.fabric}); });
+    const GpuModel* const gpu = find_gpu_model(fabric->gpu_model());
+    found->second = gpu != nullptr && gpu->vendor == GpuVendor::Amd;
+  }
+  return found->second;
+}
+
 }  // namespace
 
 MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& filter,
@@ -142,6 +155,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
   std::map<std::pair<std::string, std::string>, RefusedRows> refused;
   std::map<std::string, SourceLocation> warnings;
   std::map<Key, PrintedCall> printed;
+  std::map<std::string, bool> of_amd;
   MeasuredCells result;
   for (const Measurement& row : rows) {
     if (!wanted(filter.systems, row.system) || !wanted(filter.configs, row.config) ||
@@ -164,6 +178,11 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     std::string version = row.nccl_version;
     if (version.empty()) version = filter.nccl_version.value_or(system.nccl_version);
     std::string tuner = stated ? row.tuner : filter.tuner;
+    // A release is one of NCCL.
+    if (!stated && !plan.named && tuner.empty() && version.empty() &&
+        runs_rccl(row, system, of_amd)) {
+      tuner = "rccl-default";
+    }
     // NCCL_ALGO and NCCL_PROTO were set, and NCCL chose the rest.
     const bool channels_open =
         row.named ? !row.channels_stated : plan.named == filter.named && !filter.channels_named;

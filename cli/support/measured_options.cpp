@@ -161,11 +161,14 @@ MeasuredRows measured_rows(const Arguments& arguments) {
   if (arguments.has("system")) {
     filter.systems = comma_list(arguments.text("system"), "system");
     if (filter.systems.size() == 1) context.system = filter.systems.front();
-    if (!filter.fabric) {
-      for (const std::string& name : filter.systems) (void)measured_system(name);
-    }
   }
   measured.rows = read_measured_file(measured.path, context);
+  if (!filter.fabric) {
+    const std::vector<std::string> of_rows = systems_of(measured.rows);
+    for (const std::string& name : filter.systems) {
+      if (std::ranges::find(of_rows, name) == of_rows.end()) (void)measured_system(name);
+    }
+  }
   const bool named = std::all_of(measured.rows.begin(), measured.rows.end(),
                                  [](const Measurement& row) { return !row.system.empty(); });
   if (!named && !filter.fabric) {

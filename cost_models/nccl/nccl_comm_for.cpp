@@ -40,7 +40,7 @@ int compute_capability_of(const Fabric& fabric) {
   if (gpu->vendor != GpuVendor::Nvidia) {
     throw UserError(fmt::format(
         "NCCL's default choice is modelled for NVIDIA GPUs; fabric '{}' has {}, which uses RCCL "
-        "with tuning tables of its own: name rccl-default (MI250X, MI300X) or an algorithm",
+        "with tuning tables of its own: name rccl-default (MI250X, MI300X, MI325X) or an algorithm",
         fabric.name(), model));
   }
   return gpu->compute_capability;

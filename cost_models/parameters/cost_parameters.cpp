@@ -28,6 +28,7 @@ CostParameter parameter_of(const CostField<Record>& each, const std::string& pre
       .name = prefix + each.field.key(),
       .spec = each.field.spec(),
       .fit = each.fit,
+      .network = each.network,
       .get = [&each, part](const CostModel& model) { return stated(each.field, part(model)); },
       .set = [&each, part](CostModel& model, double value) { each.field.set(part(model), value); }};
 }
@@ -41,6 +42,7 @@ std::vector<CostParameter> make_table() {
   const auto add_section = [&table](const auto& fields, const std::string& prefix, auto part) {
     for (const auto& each : fields) {
       CostParameter parameter = parameter_of(each, prefix, part);
+      parameter.network = true;
       parameter.get = [get = parameter.get, part](const CostModel& model) {
         return part(model).given() ? get(model) : std::nullopt;
       };

@@ -20,6 +20,7 @@ struct CostParameter {
   OptionSpec spec;  ///< record of its key, the last part of the path; SI units
   /// Bounds and start of a fit; nullopt: a count or a size, which is not fitted.
   std::optional<FitRange> fit{};
+  bool network = false;  ///< true: a cost of messages between nodes
   /// The value; nullopt where the model leaves it to the fabric (alpha) or without limit (rates).
   std::function<std::optional<double>(const CostModel&)> get;
   std::function<void(CostModel&, double)> set;

@@ -1,11 +1,13 @@
 #include "cost_models/parameters/shipped_sets.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <functional>
+#include <optional>
 
 #include "core/error.hpp"
+#include "cost_models/parameters/cost_parameters.hpp"
 #include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
@@ -13,12 +15,13 @@ namespace cclgym {
 namespace embedded {
 extern const std::string_view parameters_a100;
 extern const std::string_view parameters_a100_abci;
+extern const std::string_view parameters_a100_efa;
 extern const std::string_view parameters_a100_mscclpp;
-extern const std::string_view parameters_a100_perlmutter;
 extern const std::string_view parameters_a100_slingshot;
 extern const std::string_view parameters_a100_slingshot_software;
 extern const std::string_view parameters_a100_tcp;
 extern const std::string_view parameters_a10g_tcp;
+extern const std::string_view parameters_b200;
 extern const std::string_view parameters_gh200;
 extern const std::string_view parameters_h100;
 extern const std::string_view parameters_h100_cluster00;
@@ -34,92 +37,135 @@ extern const std::string_view parameters_v100_abci;
 
 namespace {
 
-// Condition under which `auto` selects a set.
-enum class Use : std::uint8_t { Gpu, Fabric, ByName };
-
-// A shipped parameter set and the GPUs or fabrics that it describes.
+// A shipped parameter set, and the GPUs and the network that it describes.
 struct ShippedSet {
   std::string_view name;
   const std::string_view* text;
   std::vector<std::string> gpu_models;      // none: processes without GPUs
-  Use use = Use::Gpu;                       // Use::Gpu: every fabric with these GPUs
-  std::vector<std::string_view> fabrics{};  // Use::Fabric: only these
+  std::optional<NetworkKind> network = {};  // nullopt: `auto` takes it only if a fabric says so
+  // False: its costs inside a node hold for this network alone.
+  bool for_other_networks = true;
 };
 
 const std::vector<ShippedSet>& shipped_sets() {
+  using enum NetworkKind;
   static const std::vector<ShippedSet> sets{
-      {"a100", &embedded::parameters_a100, {"A100"}},
-      {"a100-abci", &embedded::parameters_a100_abci, {"A100"}, Use::Fabric, {"abci-a"}},
+      {"a100", &embedded::parameters_a100, {"A100"}, InfiniBand},
+      // One cluster, whose network is slower than its NICs.
+      {"a100-abci", &embedded::parameters_a100_abci, {"A100"}},
+      {"a100-efa", &embedded::parameters_a100_efa, {"A100"}, Efa},
       // Another software than NCCL and MSCCL.
-      {"a100-mscclpp", &embedded::parameters_a100_mscclpp, {"A100"}, Use::ByName},
-      {"a100-perlmutter",
-       &embedded::parameters_a100_perlmutter,
-       {"A100"},
-       Use::Fabric,
-       {"perlmutter"}},
-      {"a100-slingshot", &embedded::parameters_a100_slingshot, {"A100"}, Use::Fabric, {"polaris"}},
+      {"a100-mscclpp", &embedded::parameters_a100_mscclpp, {"A100"}},
+      {"a100-slingshot", &embedded::parameters_a100_slingshot, {"A100"}, Slingshot},
       // The plugin's setting FI_CXI_RX_MATCH_MODE=software.
-      {"a100-slingshot-software",
-       &embedded::parameters_a100_slingshot_software,
-       {"A100"},
-       Use::ByName},
-      {"a100-tcp", &embedded::parameters_a100_tcp, {"A100"}, Use::Fabric, {"a100-tcp"}},
-      {"a10g-tcp", &embedded::parameters_a10g_tcp, {"A10G"}},
-      {"gh200", &embedded::parameters_gh200, {"GH200"}},
+      {"a100-slingshot-software", &embedded::parameters_a100_slingshot_software, {"A100"}},
+      // Two sets with iterations that compute, too.
+      {"a100-tcp", &embedded::parameters_a100_tcp, {"A100"}, Tcp, false},
+      {"a10g-tcp", &embedded::parameters_a10g_tcp, {"A10G"}, Tcp, false},
+      {"b200", &embedded::parameters_b200, {"B200"}, InfiniBand},
+      {"gh200", &embedded::parameters_gh200, {"GH200"}, Slingshot},
       // The H200 is an H100 with more memory.
-      {"h100", &embedded::parameters_h100, {"H100", "H200"}},
+      {"h100", &embedded::parameters_h100, {"H100", "H200"}, InfiniBand},
       // One cluster whose network is slower than its NICs.
-      {"h100-cluster00", &embedded::parameters_h100_cluster00, {"H100", "H200"}, Use::ByName},
-      {"h100-mscclpp", &embedded::parameters_h100_mscclpp, {"H100", "H200"}, Use::ByName},
-      {"mi250x", &embedded::parameters_mi250x, {"MI250X"}},
-      {"mi250x-slingshot",
-       &embedded::parameters_mi250x_slingshot,
-       {"MI250X"},
-       Use::Fabric,
-       {"frontier"}},
-      {"mi300x", &embedded::parameters_mi300x, {"MI300X"}},
-      {"mi50", &embedded::parameters_mi50, {"MI50"}},
-      {"openmpi-tcp", &embedded::parameters_openmpi_tcp, {}, Use::Fabric, {"ethernet"}},
-      {"v100", &embedded::parameters_v100, {"V100"}},
-      {"v100-abci", &embedded::parameters_v100_abci, {"V100"}, Use::Fabric, {"abci-v"}},
+      {"h100-cluster00", &embedded::parameters_h100_cluster00, {"H100", "H200"}},
+      {"h100-mscclpp", &embedded::parameters_h100_mscclpp, {"H100", "H200"}},
+      {"mi250x", &embedded::parameters_mi250x, {"MI250X"}, InfiniBand},
+      {"mi250x-slingshot", &embedded::parameters_mi250x_slingshot, {"MI250X"}, Slingshot},
+      {"mi300x", &embedded::parameters_mi300x, {"MI300X"}, InfiniBand},
+      {"mi50", &embedded::parameters_mi50, {"MI50"}, InfiniBand},
+      {"openmpi-tcp", &embedded::parameters_openmpi_tcp, {}, Tcp},
+      {"v100", &embedded::parameters_v100, {"V100"}, InfiniBand},
+      {"v100-abci", &embedded::parameters_v100_abci, {"V100"}},
   };
   return sets;
 }
 
-template <class Name>
-bool among(const std::vector<Name>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+bool among(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
 }
 
-bool describes(const std::vector<std::string>& gpu_models, const Fabric& fabric) {
-  return fabric.gpu_model().empty() ? gpu_models.empty() : among(gpu_models, fabric.gpu_model());
+bool describes(const std::vector<std::string>& gpu_models, const std::string& gpu) {
+  return gpu.empty() ? gpu_models.empty() : among(gpu_models, gpu);
 }
 
-// The set for a fabric: the set for this fabric by name if there is one, else the set for its GPU.
-const ShippedSet* set_of(const Fabric& fabric) {
-  const ShippedSet* found = nullptr;
-  for (const ShippedSet& set : shipped_sets()) {
-    if (!describes(set.gpu_models, fabric)) continue;
-    if (set.use == Use::Fabric && among(set.fabrics, fabric.name())) return &set;
-    if (set.use == Use::Gpu) found = &set;
-  }
-  return found;
+const ShippedSet* find_set(std::string_view gpu, const std::function<bool(const ShippedSet&)>& is) {
+  const auto found = std::ranges::find_if(shipped_sets(), [&](const ShippedSet& set) {
+    return set.network && describes(set.gpu_models, std::string(gpu)) && is(set);
+  });
+  return found == shipped_sets().end() ? nullptr : &*found;
 }
 
-// The set of the GPU that is nearest to that of the fabric; null if the fabric does not say its
-// GPU.
-const ShippedSet* nearest_set(const Fabric& fabric) {
-  const GpuModel* const gpu = find_gpu_model(fabric.gpu_model());
-  if (gpu == nullptr) return nullptr;
-  const auto set_for = [](const GpuModel& model) {
-    const auto found = std::ranges::find_if(shipped_sets(), [&](const ShippedSet& set) {
-      return set.use == Use::Gpu && among(set.gpu_models, model.name);
-    });
-    return found == shipped_sets().end() ? nullptr : &*found;
-  };
+// The set of the GPU that is nearest to this one among the sets that fit; null if none does.
+const ShippedSet* nearest_set(const GpuModel& gpu,
+                              const std::function<bool(const ShippedSet&)>& is) {
   const std::vector<const GpuModel*> nearest = nearest_gpu_models(
-      gpu_kind(*gpu), [&](const GpuModel& model) { return set_for(model) != nullptr; });
-  return nearest.empty() ? nullptr : set_for(*nearest.front());
+      gpu_kind(gpu), [&](const GpuModel& model) { return find_set(model.name, is) != nullptr; });
+  return nearest.empty() ? nullptr : find_set(nearest.front()->name, is);
+}
+
+// The sets from which a fabric takes its costs inside a node and those of its network.
+struct SetsOfFabric {
+  const ShippedSet* inside = nullptr;
+  const ShippedSet* network = nullptr;
+};
+
+// The set that was fitted to these GPUs on this network or, if there is none, what is nearest: the
+// set of the GPU, or of the nearest GPU, and the network of the nearest GPU that was measured on
+// such a network (docs/cost-models.md has the errors of left-out GPUs). Nothing if the fabric does
+// not say its GPU.
+SetsOfFabric sets_of(const Fabric& fabric) {
+  const std::string& gpus = fabric.gpu_model();
+  const auto on_network = [&](const ShippedSet& set) { return set.network == fabric.network(); };
+  const auto inside = [](const ShippedSet& set) { return set.for_other_networks; };
+  const auto both = [&](const ShippedSet& set) { return on_network(set) && inside(set); };
+  if (const ShippedSet* const own = find_set(gpus, on_network)) return {own, own};
+  const GpuModel* const gpu = find_gpu_model(gpus);
+  if (gpu == nullptr) return {};
+  SetsOfFabric sets{.inside = find_set(gpus, inside)};
+  if (sets.inside == nullptr) sets.inside = nearest_set(*gpu, both);
+  if (sets.inside == nullptr) sets.inside = nearest_set(*gpu, inside);
+  sets.network = nearest_set(*gpu, on_network);
+  // A socket, for instance, does not ask who made the GPU.
+  if (sets.network == nullptr) {
+    const auto any = std::ranges::find_if(shipped_sets(), [&](const ShippedSet& set) {
+      return on_network(set) && !set.gpu_models.empty();
+    });
+    sets.network = any == shipped_sets().end() ? sets.inside : &*any;
+  }
+  return sets;
+}
+
+constexpr char kComposes = '+';
+
+// The set `inside` with the costs of messages between nodes of the set `network`.
+ParameterSet composed(ParameterSet inside, const ParameterSet& network) {
+  const std::string name = inside.model.name + kComposes + network.model.name;
+  const auto origin = [](const ParameterSet& set, const std::string& parameter) {
+    return fmt::format("taken over from set {}: {}", set.model.name, set.source_of(parameter));
+  };
+  for (const CostParameter& parameter : cost_parameters()) {
+    const ParameterSet& from = parameter.network ? network : inside;
+    if (const std::optional<double> value = parameter.get(from.model)) {
+      if (parameter.network) parameter.set(inside.model, *value);
+      inside.sources[parameter.name] = origin(from, parameter.name);
+    } else if (parameter.network && parameter.get(inside.model)) {
+      parameter.set(inside.model, ProtocolCost::kUnlimited);
+      inside.sources.erase(parameter.name);
+    }
+  }
+  inside.model.mpi = network.model.mpi;
+  inside.model.matching = network.model.matching;
+  inside.model.description =
+      fmt::format("inside a node {}; between nodes {}", inside.model.name, network.model.name);
+  inside.model.name = name;
+  inside.unmeasured = "its values come from sets of other machines";
+  if (inside.fitted_to && network.fitted_to) {
+    inside.fitted_to->insert(inside.fitted_to->end(), network.fitted_to->begin(),
+                             network.fitted_to->end());
+  } else {
+    inside.fitted_to.reset();
+  }
+  return inside;
 }
 
 constexpr std::string_view kNoGpuModel = "no GPU model";
@@ -144,6 +190,10 @@ ParameterSet shipped_parameter_set(std::string_view name) {
     model.hockney = true;
     return {.model = std::move(model), .fitted_to = std::vector<FittedRows>{}};
   }
+  if (const std::size_t plus = name.find(kComposes); plus != std::string_view::npos) {
+    return composed(shipped_parameter_set(name.substr(0, plus)),
+                    shipped_parameter_set(name.substr(plus + 1)));
+  }
   for (const ShippedSet& set : shipped_sets()) {
     if (name != set.name) continue;
     ParameterSet read =
@@ -165,17 +215,25 @@ ParameterSet parameter_set_for(std::string_view name, const Fabric& fabric) {
     ParameterSet set = shipped_parameter_set(name);
     // hockney describes no GPU, and only the user knows the GPUs of a fabric that does not state
     // them.
-    if (!set.model.hockney && !gpus.empty() && !describes(set.model.gpu_models, fabric)) {
+    if (!set.model.hockney && !gpus.empty() && !describes(set.model.gpu_models, gpus)) {
       set.model.misfit = "not of " + gpus;
     }
     return set;
   }
-  const ShippedSet* shipped = set_of(fabric);
-  const bool own = shipped != nullptr;
-  if (!own) shipped = nearest_set(fabric);
-  ParameterSet set = shipped_parameter_set(shipped != nullptr ? shipped->name : "hockney");
-  if (!own) {
-    set.model.misfit = gpus.empty() ? std::string(kNoGpuModel) : std::string(kNoSetFor) + gpus;
+  if (!fabric.cost_model().empty()) return parameter_set_for(fabric.cost_model(), fabric);
+  const auto [inside, network] = sets_of(fabric);
+  if (inside == nullptr) {
+    ParameterSet set = shipped_parameter_set("hockney");
+    set.model.misfit = kNoGpuModel;
+    return set;
+  }
+  std::string its_name(inside->name);
+  if (network != inside) its_name += kComposes + std::string(network->name);
+  ParameterSet set = shipped_parameter_set(its_name);
+  if (!describes(set.model.gpu_models, gpus)) {
+    set.model.misfit = std::string(kNoSetFor) + gpus;
+  } else if (network != inside) {
+    set.model.misfit = fmt::format("{}{} over {}", kNoSetFor, gpus, to_string(fabric.network()));
   }
   return set;
 }
@@ -197,10 +255,16 @@ std::string cost_model_warning(const CostModel& model, const Fabric& fabric) {
                              ? "processes that have no GPUs"
                              : fmt::format("{}", fmt::join(model.gpu_models, " and "));
   if (model.misfit.starts_with(kNoSetFor)) {
+    const bool networks = model.name.find(kComposes) != std::string::npos;
     return fmt::format(
-        "no parameter set was fitted to the {} of fabric '{}', so {}, that of {}, stands for it: "
-        "{}; name a cost model to choose another, or to avoid this warning",
-        fabric.gpu_model(), fabric.name(), model.name, of, kStandInText);
+        "no parameter set was fitted to {}, so {} stands for it: {}; name a cost model to choose "
+        "another, or to avoid this warning",
+        networks ? fmt::format("the {} of fabric '{}' over {}", fabric.gpu_model(), fabric.name(),
+                               to_string(fabric.network()))
+                 : fmt::format("the {} of fabric '{}'", fabric.gpu_model(), fabric.name()),
+        networks ? fmt::format("{}, which takes its network from another set,", model.name)
+                 : fmt::format("{}, that of {},", model.name, of),
+        kStandInText);
   }
   return fmt::format("cost model {} stands for {}, but fabric '{}' has {}", model.name, of,
                      fabric.name(), fabric.gpu_model());

@@ -23,6 +23,8 @@ int floor_log2(std::uint64_t value) {
   return value == 0 ? 0 : static_cast<int>(std::bit_width(value)) - 1;
 }
 
+constexpr int kGfx942 = 0x942;  // MI300X and MI325X, which RCCL does not tell apart
+
 const GpuModel& amd_gpu(const Fabric& fabric) {
   const std::string& model = fabric.gpu_model();
   if (model.empty()) {
@@ -38,11 +40,12 @@ const GpuModel& amd_gpu(const Fabric& fabric) {
         "RCCL runs on AMD's GPUs; fabric '{}' has {}, which uses NCCL: name nccl-default",
         fabric.name(), model));
   }
-  if (model != "MI250X" && model != "MI300X") {
-    throw UserError(fmt::format(
-        "RCCL's default choice is modelled for MI250X and MI300X; fabric '{}' has {}: name an "
-        "algorithm",
-        fabric.name(), model));
+  if (gpu->name != "MI250X" && gpu->gfx != kGfx942) {
+    throw UserError(
+        fmt::format("RCCL's default choice is modelled for MI250X, MI300X and MI325X; fabric '{}' "
+                    "has {}: name an "
+                    "algorithm",
+                    fabric.name(), model));
   }
   return *gpu;
 }
@@ -212,7 +215,7 @@ RcclComm rccl_comm_for(const Fabric& fabric, int nodes, RcclRelease release) {
   comm.nodes = nodes > 0 ? nodes : fabric.ranks() / *gpus;
   comm.ranks = comm.nodes * *gpus;
   if (comm.ranks < 2) throw UserError("RCCL calls no algorithm on one GPU");
-  comm.mi300 = gpu.name == "MI300X";
+  comm.mi300 = gpu.gfx == kGfx942;
   const KnownNode known = known_node(comm.mi300, *gpus, comm.nodes, nics_of_first_node(fabric));
   comm.model = known.model;
   comm.release = release;

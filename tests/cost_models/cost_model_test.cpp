@@ -89,8 +89,8 @@ TEST_CASE("unknown cost model names the nearest", "[cost_models][cost-model]") {
   } catch (const UserError& error) {
     CHECK(std::string(error.what()) ==
           "unknown cost model 'a10'; expected one of hockney, a100, a100-abci, "
-          "a100-mscclpp, a100-perlmutter, a100-slingshot, a100-slingshot-software, a100-tcp, "
-          "a10g-tcp, gh200, "
+          "a100-efa, a100-mscclpp, a100-slingshot, a100-slingshot-software, a100-tcp, "
+          "a10g-tcp, b200, gh200, "
           "h100, "
           "h100-cluster00, h100-mscclpp, mi250x, mi250x-slingshot, mi300x, mi50, openmpi-tcp, "
           "v100, v100-abci "
@@ -156,8 +156,13 @@ TEST_CASE("a fabric's GPU model chooses the parameter set", "[cost_models][cost-
   };
   CHECK(cost_model_for("auto", *fabric_of("A100")).name == "a100");
   CHECK(cost_model_for("auto", *fabric_of("V100")).name == "v100");
-  for (const auto& [gpu, set] : std::vector<std::pair<std::string, std::string>>{
-           {"GH200", "gh200"}, {"H100", "h100"}, {"H200", "h100"}, {"MI300X", "mi300x"}}) {
+  for (const auto& [gpu, set] :
+       std::vector<std::pair<std::string, std::string>>{{"GH200", "gh200+h100"},
+                                                        {"B200", "b200"},
+                                                        {"GB300", "b200"},
+                                                        {"H100", "h100"},
+                                                        {"H200", "h100"},
+                                                        {"MI300X", "mi300x"}}) {
     CHECK(cost_model_for("auto", *fabric_of(gpu)).name == set);
   }
   CHECK(cost_model_for("auto", *make_fabric({.name = "polaris"})).name == "a100-slingshot");
@@ -184,10 +189,16 @@ TEST_CASE("a set that is not of the fabric's GPUs says so", "[cost_models][cost-
       {"h200", "auto", "h100", ""},
       {"h200", "h100-cluster00", "h100-cluster00", ""},
       {"mi300x", "auto", "mi300x", ""},
-      {"b200", "auto", "h100 (no set for B200)",
-       "no parameter set was fitted to the B200 of fabric 'b200', so h100, that of H100 and H200, "
+      {"b200", "auto", "b200", ""},
+      {"gb200-nvl72", "auto", "b200 (no set for GB200)",
+       "no parameter set was fitted to the GB200 of fabric 'gb200-nvl72', so b200, that of B200, "
        "stands for it: "},
-      {"gb200-nvl72", "auto", "gh200 (no set for GB200)", "so gh200, that of GH200, stands for it"},
+      {"aws-p5", "auto", "h100+a100-efa (no set for H100 over efa)",
+       "no parameter set was fitted to the H100 of fabric 'aws-p5' over efa, so h100+a100-efa, "
+       "which takes its network from another set, stands for it: "},
+      {"aws-p4d", "auto", "a100-efa", ""},
+      {"l40s-pcie", "auto", "a100 (no set for L40S)", "so a100, that of A100, "},
+      {"t4-pcie", "auto", "v100 (no set for T4)", "so v100, that of V100, "},
       {"h20", "auto", "h100 (no set for H20)", "so h100, "},
       {"mi325x", "auto", "mi300x (no set for MI325X)", "so mi300x, "},
       {"mi300x", "hockney", "hockney", ""},
@@ -199,7 +210,7 @@ TEST_CASE("a set that is not of the fabric's GPUs says so", "[cost_models][cost-
       {"frontier", "auto", "mi250x-slingshot", ""},
       {"amd-mi250x", "auto", "mi250x", ""},
       {"z52", "auto", "mi50", ""},
-      {"perlmutter", "auto", "a100-perlmutter", ""},
+      {"perlmutter", "auto", "a100-slingshot", ""},
       {"frontier", "hockney", "hockney", ""},
       {"ring", "auto", "hockney (no GPU model)", "fabric 'ring' does not say which GPUs it has"},
       {"ring", "a100", "a100", ""},

@@ -307,22 +307,25 @@ TEST_CASE("fabric file: GPU models that nobody knows are refused, with the neare
     return refusal("gpu_model: " + model + "\nnodes: [{name: a}]\n");
   };
   const std::string known =
-      "expected one of V100, A100, A10G, H100, H200, H20, GH200, B200, GB200, MI50, MI250X, "
-      "MI300X, "
-      "MI325X";
+      "expected one of V100, T4, A100, A800, A10G, A10, L4, L40S, 4090, H100, H200, H800, H20, "
+      "GH200, B200, GB200, B300, GB300, MI50, MI250X, MI300X, MI325X, MI350X, MI355X";
   CHECK(of("a100").starts_with("f.yaml:1:12: unknown GPU model 'a100'; " + known +
                                " (did you mean 'A100'?); "));
   CHECK(of("MI300").find("(did you mean 'MI300X'?)") != std::string::npos);
   CHECK(of("Gaudi").find("add its compute_capability") != std::string::npos);
-  const auto ada = read("gpu_model: RTX 4090\ncompute_capability: 8.9\nnodes: [{name: a}]\n");
-  CHECK(ada->gpu_model() == "A10G");  // 8.6
-  REQUIRE(ada->warnings().size() == 1);
-  CHECK(ada->warnings().front().starts_with(
-      "there is no model of the GPU 'RTX 4090'; A10G, the nearest by compute capability, "));
+  const auto turing = read("gpu_model: RTX 8000\ncompute_capability: 7.5\nnodes: [{name: a}]\n");
+  CHECK(turing->gpu_model() == "T4");
+  REQUIRE(turing->warnings().size() == 1);
+  CHECK(turing->warnings().front().starts_with(
+      "there is no model of the GPU 'RTX 8000'; T4, the nearest by compute capability, "));
   // The compute capability of some is known by their names.
-  const auto h800 = read("gpu_model: H800\nnodes: [{name: a}]\n");
-  CHECK(h800->gpu_model() == "H100");
-  CHECK(h800->warnings().size() == 1);
+  const auto a30 = read("gpu_model: A30\nnodes: [{name: a}]\n");
+  CHECK(a30->gpu_model() == "A100");
+  CHECK(a30->warnings().size() == 1);
+  // A device's whole name.
+  const auto whole = read("gpu_model: NVIDIA GeForce RTX 4090\nnodes: [{name: a}]\n");
+  CHECK(whole->gpu_model() == "4090");
+  CHECK(whole->warnings().empty());
   CHECK(read("gpu_model: A100\ncompute_capability: 9.0\nnodes: [{name: a}]\n")->warnings().empty());
   CHECK(read("gpu_model: B200\nnodes: [{name: a}]\n")->gpu_model() == "B200");
   CHECK(read("nodes: [{name: a}]\n")->gpu_model().empty());

@@ -10,6 +10,7 @@ namespace {
 std::shared_ptr<const Fabric> build_abci_a(const FabricParameters& parameters) {
   return build_infiniband_cluster("abci-a",
                                   {.gpu_model = "A100",
+                                   .cost_model = "a100-abci",
                                    .gpus = 8,
                                    .boards = 1,
                                    .nvswitches_a_board = 6,

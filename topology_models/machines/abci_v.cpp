@@ -11,6 +11,7 @@ std::shared_ptr<const Fabric> build_abci_v(const FabricParameters& parameters) {
   return build_infiniband_cluster("abci-v",
                                   {.gpu_model = "V100",
                                    .host = {.nics_behind_host_bridge = true},
+                                   .cost_model = "v100-abci",
                                    .gpus = 4,
                                    .pairs = all_pairs(4, 2),  // six NVLinks per GPU
                                    .nics = 2,

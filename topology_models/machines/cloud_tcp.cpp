@@ -18,6 +18,7 @@ std::shared_ptr<const Fabric> build_cloud(const std::string& name, ServerDesign 
                                           const FabricParameters& parameters) {
   FabricBuilder builder(name);
   builder.set_gpu_model(design.gpu_model);
+  builder.set_network(NetworkKind::Tcp);
   const NodeId network =
       builder.add_node({.name = "network", .kind = NodeKind::NetworkSwitch, .server = -1});
   FabricParameters inside = parameters;

@@ -14,6 +14,7 @@ constexpr double kMemoryLatency_s = 0.5e-6;  // from one rank to another
 
 std::shared_ptr<const Fabric> build_ethernet(const FabricParameters& parameters) {
   FabricBuilder builder("ethernet");
+  builder.set_network(NetworkKind::Tcp);
   const NodeId network =
       builder.add_node({.name = "network", .kind = NodeKind::NetworkSwitch, .server = -1});
   for (int server = 0; server < parameters.servers; ++server) {

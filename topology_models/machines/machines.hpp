@@ -9,17 +9,10 @@ namespace cclgym {
 [[nodiscard]] FabricModel dgx2_model();
 [[nodiscard]] FabricModel ndv2_model();
 [[nodiscard]] FabricModel ndv4_model();
-[[nodiscard]] FabricModel hgx_h100_model();
-[[nodiscard]] FabricModel h200_model();
-[[nodiscard]] FabricModel h20_model();
-[[nodiscard]] FabricModel b200_model();
-[[nodiscard]] FabricModel gb200_nvl72_model();
 [[nodiscard]] FabricModel abci_v_model();
 [[nodiscard]] FabricModel abci_a_model();
 [[nodiscard]] FabricModel z52_model();
 [[nodiscard]] FabricModel amd_mi250x_model();
-[[nodiscard]] FabricModel mi300x_model();
-[[nodiscard]] FabricModel mi325x_model();
 [[nodiscard]] FabricModel frontier_model();
 [[nodiscard]] FabricModel perlmutter_model();
 [[nodiscard]] FabricModel polaris_model();

@@ -7,6 +7,7 @@
 
 #include "topology_models/fabric_without.hpp"
 #include "topology_models/imported/fabric_source.hpp"
+#include "topology_models/machines/clusters.hpp"
 #include "topology_models/machines/machines.hpp"
 #include "topology_models/text.hpp"
 
@@ -16,19 +17,15 @@ namespace {
 
 const std::vector<FabricModel>& models() {
   static const std::vector<FabricModel> all = [] {
-    std::vector<FabricModel> every = {dgx1_model(),        dgx2_model(),
-                                      ndv2_model(),        ndv4_model(),
-                                      hgx_h100_model(),    h200_model(),
-                                      h20_model(),         b200_model(),
-                                      gb200_nvl72_model(), abci_v_model(),
-                                      abci_a_model(),      z52_model(),
-                                      amd_mi250x_model(),  mi300x_model(),
-                                      mi325x_model(),      frontier_model(),
-                                      perlmutter_model(),  polaris_model(),
-                                      alps_model(),        ring_model(),
-                                      torus_model(),       fully_connected_model(),
-                                      ethernet_model(),    aws_g5_model(),
-                                      a100_tcp_model()};
+    std::vector<FabricModel> every = {dgx1_model(), dgx2_model(), ndv2_model(), ndv4_model()};
+    std::vector<FabricModel> clusters = cluster_models();
+    every.insert(every.end(), clusters.begin(), clusters.end());
+    for (const FabricModel& model :
+         {abci_v_model(), abci_a_model(), z52_model(), amd_mi250x_model(), frontier_model(),
+          perlmutter_model(), polaris_model(), alps_model(), ring_model(), torus_model(),
+          fully_connected_model(), ethernet_model(), aws_g5_model(), a100_tcp_model()}) {
+      every.push_back(model);
+    }
     for (FabricModel& model : every) {
       // A dragonfly's routes need all of its links (fabric_without).
       std::vector<OptionSpec>& options = model.info.options;

@@ -1,6 +1,7 @@
 // Model of a shipped fabric, and facts that several of them share. Internal to this layer.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,7 +14,7 @@ namespace cclgym {
 /// A shipped fabric: its description, and a function that builds it from parameters in range.
 struct FabricModel {
   FabricInfo info;
-  std::shared_ptr<const Fabric> (*build)(const FabricParameters&);
+  std::function<std::shared_ptr<const Fabric>(const FabricParameters&)> build;
 };
 
 // Facts that several fabrics share.

@@ -68,6 +68,8 @@ std::shared_ptr<const Fabric> build_infiniband_cluster(const std::string& name,
   FabricBuilder builder(name);
   builder.set_host(design.host);
   builder.set_gpu_model(design.gpu_model);
+  builder.set_network(design.network);
+  builder.set_cost_model(design.cost_model);
   std::vector<std::vector<NodeId>> nics;
   for (int server = 0; server < parameters.servers; ++server) {
     const std::string prefix = parameters.servers > 1 ? fmt::format("server{}/", server) : "";

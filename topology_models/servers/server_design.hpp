@@ -14,6 +14,8 @@ namespace cclgym {
 struct ServerDesign {
   std::string gpu_model;
   HostTraits host{};  ///< a superchip's CPU is Arm in any case
+  NetworkKind network = NetworkKind::InfiniBand;
+  std::string cost_model{};  ///< Fabric::cost_model
   int gpus = 8;
   std::vector<GpuPair> pairs{};  ///< direct links
   /// Boards of NVSwitches, each with the same number of GPUs; 0: no NVSwitches.

@@ -88,6 +88,7 @@ std::shared_ptr<const Fabric> build_slingshot_cluster(const std::string& name,
   const int used = parameters.groups > 0 ? std::min(parameters.groups, servers) : least;
 
   FabricBuilder builder(name);
+  builder.set_network(NetworkKind::Slingshot);
   HostTraits host = design.host;
   host.crosses_nics = parameters.cross_nic;
   builder.set_host(host);

@@ -279,7 +279,8 @@ TEST_CASE("fabrics that NCCL does not run on are refused", "[cost_models][nccl-c
   };
   CHECK(refusal("mi300x") ==
         "NCCL's default choice is modelled for NVIDIA GPUs; fabric 'mi300x' has MI300X, which uses "
-        "RCCL with tuning tables of its own: name rccl-default (MI250X, MI300X) or an algorithm");
+        "RCCL with tuning tables of its own: name rccl-default (MI250X, MI300X, MI325X) or an "
+        "algorithm");
   CHECK(
       refusal("ring") ==
       "NCCL's default choice depends on the GPU, but fabric 'ring' does not say which it has; set "

@@ -78,7 +78,8 @@ TEST_CASE("NCCL's topology: GPUs, NVLinks, a switch and a NIC", "[topology_model
   for (const Link& link : fabric->links()) CHECK_FALSE(link.latency_stated);
   // Nothing in the file tells an H100 from an H200.
   REQUIRE(fabric->warnings().size() == 1);
-  CHECK(warns(*fabric, "GPUs of compute capability 9.0 are taken for H100; for H200 or H20, set"));
+  CHECK(warns(*fabric,
+              "GPUs of compute capability 9.0 are taken for H100; for H200, H800 or H20, set"));
 }
 
 TEST_CASE("NCCL's topology: the same node several times", "[topology_models][imported]") {
@@ -98,7 +99,7 @@ TEST_CASE("NCCL's topology: NVSwitches are one device of several chips",
           "[topology_models][imported]") {
   const FabricPtr fabric = imported(gpus_on_switches(3, "sm=\"80\""));
   CHECK(fabric->gpu_model() == "A100");
-  CHECK(fabric->warnings().empty());
+  CHECK(warns(*fabric, "are taken for A100; for A800, set"));
   REQUIRE(count_of(*fabric, NodeKind::NvSwitch) == 1);
   const Node& nvswitch = node_at(*fabric, 3);
   CHECK(nvswitch.kind == NodeKind::NvSwitch);
@@ -125,16 +126,16 @@ TEST_CASE("NCCL's topology: the model is that of the device, else the nearest",
   CHECK(of("sm=\"90\"", "0x2335")->warnings().empty());
   CHECK(rate_between(*of("sm=\"90\"", "0x2335"), "gpu0", "host0") == 12);
   CHECK(of("sm=\"80\"", "0x2335")->gpu_model() == "A100");  // the GPU itself knows better
-  for (const auto& [sm, model] : std::map<std::string, std::string>{
-           {"75", "V100"}, {"89", "A10G"}, {"103", "B200"}, {"120", "B200"}, {"61", "V100"}}) {
+  for (const auto& [sm, model] :
+       std::map<std::string, std::string>{{"120", "B300"}, {"61", "V100"}}) {
     const FabricPtr fabric = of("sm=\"" + sm + "\"", "0x0001");
     CHECK(fabric->gpu_model() == model);
     CHECK(warns(*fabric,
                 "the nearest, stands for them in links, memory, NCCL's choice and cost model: "));
   }
-  CHECK(warns(*of("sm=\"89\"", "0"),
-              "there is no model of GPUs of compute capability 8.9; A10G "
-              "(compute capability 8.6), the nearest"));
+  CHECK(warns(*of("sm=\"120\"", "0"),
+              "there is no model of GPUs of compute capability 12; B300 "
+              "(compute capability 10.3), the nearest"));
 }
 
 TEST_CASE("NCCL's topology: files of RCCL", "[topology_models][imported]") {
@@ -271,18 +272,18 @@ TEST_CASE("GPU models: the nearest by architecture", "[topology_models][gpu-mode
     }
     return names;
   };
-  CHECK(nearest(GpuVendor::Nvidia, 80) == "A100 ");
-  CHECK(nearest(GpuVendor::Nvidia, 89) == "A10G ");
-  CHECK(nearest(GpuVendor::Nvidia, 90) == "H100 H200 H20 GH200 ");
+  CHECK(nearest(GpuVendor::Nvidia, 80) == "A100 A800 ");
+  CHECK(nearest(GpuVendor::Nvidia, 89) == "L4 L40S 4090 ");
+  CHECK(nearest(GpuVendor::Nvidia, 90) == "H100 H200 H800 H20 GH200 ");
   CHECK(nearest(GpuVendor::Nvidia, 100) == "B200 GB200 ");
   CHECK(nearest(GpuVendor::Amd, 0x942) == "MI300X MI325X ");
-  CHECK(nearest(GpuVendor::Amd, 0x950) == "MI300X MI325X ");
+  CHECK(nearest(GpuVendor::Amd, 0x951) == "MI350X MI355X ");
   const auto arm = nearest_gpu_models({.architecture = 90, .with_arm_cpu = true});
   CHECK(arm.front()->name == "GH200");
   const auto older = nearest_gpu_models(
       {.architecture = 100}, [](const GpuModel& gpu) { return gpu.compute_capability < 90; });
-  REQUIRE(older.size() == 1);
-  CHECK(older.front()->name == "A10G");
+  REQUIRE(older.size() == 3);
+  CHECK(older.front()->name == "L4");
   CHECK(gpu_model_of_device(0x2329)->name == "H20");
   CHECK(gpu_model_of_device(0x1) == nullptr);
   for (const GpuModel& gpu : gpu_models()) CHECK(gpu.link_Bps > 0);

@@ -98,9 +98,10 @@ TEST_CASE("nvidia-smi topo -m: names of GPUs", "[topology_models][imported]") {
   CHECK(named("NVIDIA A10G")->gpu_model() == "A10G");
   CHECK(named("NVIDIA H100 80GB HBM3")->warnings().size() == 1);  // rates
   CHECK(rate_between(*named("NVIDIA H200"), "gpu0", "host0") == 48);
-  const FabricPtr ada = named("NVIDIA L40S");
-  CHECK(ada->gpu_model() == "A10G");
-  CHECK(warns(*ada, "there is no model of GPUs of compute capability 8.9"));
+  CHECK(named("NVIDIA L40S")->gpu_model() == "L40S");
+  const FabricPtr ampere = named("NVIDIA A40");
+  CHECK(ampere->gpu_model() == "A10G");
+  CHECK(warns(*ampere, "there is no model of the GPU 'NVIDIA A40'"));
   const FabricPtr unknown = named("NVIDIA X1");
   CHECK(unknown->gpu_model().empty());
   CHECK(warns(*unknown, "the GPU 'NVIDIA X1' is not known; name a cost model, or set gpu_model"));

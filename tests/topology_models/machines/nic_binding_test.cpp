@@ -54,7 +54,7 @@ int count_nics(const Fabric& fabric) {
 
 TEST_CASE("all bindings but single_nic: all NICs are used, by as many GPUs each",
           "[topology_models][nic-binding]") {
-  CHECK(fabrics_with_bindings().size() == 16);
+  CHECK(fabrics_with_bindings().size() == 38);
   for (const std::string& name : fabrics_with_bindings()) {
     for (const NicBinding binding :
          {NicBinding::PcieLocal, NicBinding::RoundRobin, NicBinding::TopologyAware}) {

@@ -82,19 +82,19 @@ TEST_CASE("every shipped fabric can be built with its defaults, as its options s
                       unmarked(fabric->canonical_text());
     CHECK(same);
   }
-  CHECK(names == std::vector<std::string>{"dgx1",        "dgx2",
-                                          "ndv2",        "ndv4",
-                                          "hgx-h100",    "h200",
-                                          "h20",         "b200",
-                                          "gb200-nvl72", "abci-v",
-                                          "abci-a",      "z52",
-                                          "amd-mi250x",  "mi300x",
-                                          "mi325x",      "frontier",
-                                          "perlmutter",  "polaris",
-                                          "alps",        "ring",
-                                          "torus",       "fully_connected",
-                                          "ethernet",    "aws-g5",
-                                          "a100-tcp"});
+  CHECK(names ==
+        std::vector<std::string>{"dgx1",         "dgx2",        "ndv2",        "ndv4",
+                                 "hgx-h100",     "h200",        "h20",         "b200",
+                                 "gb200-nvl72",  "mi300x",      "mi325x",      "mi355x",
+                                 "mi350x",       "b300",        "gb300-nvl72", "h800",
+                                 "dgx-a100",     "a800",        "aws-p4d",     "aws-p5",
+                                 "aws-p5en",     "aws-p6-b200", "gcp-a3-high", "gcp-a3-mega",
+                                 "gcp-a3-ultra", "ndv5",        "oci-a100",    "oci-h100",
+                                 "l40s-pcie",    "l4-pcie",     "a10-pcie",    "t4-pcie",
+                                 "rtx4090-pcie", "abci-v",      "abci-a",      "z52",
+                                 "amd-mi250x",   "frontier",    "perlmutter",  "polaris",
+                                 "alps",         "ring",        "torus",       "fully_connected",
+                                 "ethernet",     "aws-g5",      "a100-tcp"});
   CHECK(find_fabric_info("my.yaml") == nullptr);
 }
 
