@@ -110,6 +110,7 @@ std::vector<std::string> fabrics_like(const Measurement& row) {
   std::vector<std::string> equal;
   if (row.gpu.empty()) return {};
   for (const FabricInfo& info : fabric_infos()) {
+    if (!info.typical) continue;
     const std::shared_ptr<const Fabric> node = make_fabric({.name = info.name});
     if (node->gpu_model().empty() || !is_gpu(row.gpu, node->gpu_model())) continue;
     const int gpus = node->ranks() / node->servers();

@@ -27,6 +27,7 @@ struct Cluster {
   double link_Bps = 0;
   double link_latency_s = 0;
   bool nvls = false;
+  bool typical = true;
   int trays = 1;
   int most_nodes = 0;
   int nodes_per_leaf = 0;
@@ -68,69 +69,64 @@ const std::vector<Field<Cluster>>& cluster_fields() {
       {{.name = "name", .description = "name of the fabric", .required = true}, &Cluster::name},
       {{.name = "description", .description = "one line", .required = true}, &Cluster::description},
       {{.name = "gpu_model", .description = "model of the GPUs", .required = true},
-       [](auto& cluster) -> auto& {return cluster.node.gpu_model;
-}
-}  // namespace
-, {{.name = "cpu",
-    .kind = OptionKind::Choice,
-    .description = "maker of the CPUs; Arm in a superchip",
-    .default_text = "intel",
-    .choices = {"intel", "amd", "arm"}},
-   [](auto& cluster) -> auto& {return cluster.node.host.cpu;
-}  // namespace cclgym
-}
-, {{.name = "network",
-    .kind = OptionKind::Choice,
-    .description = "network between the nodes (Fabric::network)",
-    .default_text = "infiniband",
-    .choices = network_names()},
-   [](auto& cluster) -> auto& {return cluster.node.network;
-}
-}
-,
-    count(
-        "gpus", "GPUs of a node", [](auto& cluster) -> auto& { return cluster.node.gpus; }),
-    count(
-        "nvswitches", "NVSwitches of a node; 0: none",
-        [](auto& cluster) -> auto& { return cluster.node.nvswitches_a_board; }, "0"),
-    count(
-        "nvlinks", "units from a GPU to the NVSwitches",
-        [](auto& cluster) -> auto& { return cluster.node.nvlinks_a_gpu; }, "0"),
-    count("mesh_units", "units between every two GPUs; 0: no such links", &Cluster::mesh_units,
-          "0"),
-    rate("link_rate", "rate of such a unit in one direction", &Cluster::link_Bps, "25 GB/s"),
-    {{.name = "link_latency",
-      .kind = OptionKind::Time,
-      .description = "latency of one traversal of a link of a GPU",
-      .max = kMostLatency_s,
-      .default_text = "0.35us"},
-     &Cluster::link_latency_s},
-    {{.name = "nvls",
-      .kind = OptionKind::Flag,
-      .description = "true: the NVSwitches copy and add",
-      .default_text = "false"},
-     &Cluster::nvls},
-    count(
-        "nics", "NICs of a node", [](auto& cluster) -> auto& { return cluster.node.nics; }),
-    rate(
-        "nic_rate", "rate of a NIC in one direction",
-        [](auto& cluster) -> auto& { return cluster.node.nic_Bps; }),
-    count(
-        "gpus_per_pcie_switch", "GPUs that share a PCIe switch",
-        [](auto& cluster) -> auto& { return cluster.node.gpus_a_pcie_switch; }, "1"),
-    rate(
-        "pcie_rate", "rate of a PCIe link in one direction",
-        [](auto& cluster) -> auto& { return cluster.node.pcie_Bps; }),
-    rate(
-        "socket_rate",
-        "rate between the hosts of two PCIe switches each in one direction; 0: no hosts",
-        [](auto& cluster) -> auto& { return cluster.node.socket_Bps; }, "0 B/s"),
-    count("trays", "hosts of a node, where trays share an NVLink domain", &Cluster::trays, "1"),
-    count("max_nodes", "greatest number of nodes", &Cluster::most_nodes, "2048"),
-    count("nodes_per_leaf", "nodes under one leaf of a fat tree", &Cluster::nodes_per_leaf, "32")
-}
-;
-return fields;
+       [](auto& cluster) -> decltype(auto) { return (cluster.node.gpu_model); }},
+      {{.name = "cpu",
+        .kind = OptionKind::Choice,
+        .description = "maker of the CPUs; Arm in a superchip",
+        .default_text = "intel",
+        .choices = {"intel", "amd", "arm"}},
+       [](auto& cluster) -> decltype(auto) { return (cluster.node.host.cpu); }},
+      {{.name = "network",
+        .kind = OptionKind::Choice,
+        .description = "network between the nodes (Fabric::network)",
+        .default_text = "infiniband",
+        .choices = network_names()},
+       [](auto& cluster) -> decltype(auto) { return (cluster.node.network); }},
+      {{.name = "typical",
+        .kind = OptionKind::Flag,
+        .description = "false: FabricInfo::typical",
+        .default_text = "true"},
+       &Cluster::typical},
+      count("gpus", "GPUs of a node",
+            [](auto& cluster) -> decltype(auto) { return (cluster.node.gpus); }),
+      count(
+          "nvswitches", "NVSwitches of a node; 0: none",
+          [](auto& cluster) -> decltype(auto) { return (cluster.node.nvswitches_a_board); }, "0"),
+      count(
+          "nvlinks", "units from a GPU to the NVSwitches",
+          [](auto& cluster) -> decltype(auto) { return (cluster.node.nvlinks_a_gpu); }, "0"),
+      count("mesh_units", "units between every two GPUs; 0: no such links", &Cluster::mesh_units,
+            "0"),
+      rate("link_rate", "rate of such a unit in one direction", &Cluster::link_Bps, "25 GB/s"),
+      {{.name = "link_latency",
+        .kind = OptionKind::Time,
+        .description = "latency of one traversal of a link of a GPU",
+        .max = kMostLatency_s,
+        .default_text = "0.35us"},
+       &Cluster::link_latency_s},
+      {{.name = "nvls",
+        .kind = OptionKind::Flag,
+        .description = "true: the NVSwitches copy and add",
+        .default_text = "false"},
+       &Cluster::nvls},
+      count("nics", "NICs of a node",
+            [](auto& cluster) -> decltype(auto) { return (cluster.node.nics); }),
+      rate("nic_rate", "rate of a NIC in one direction",
+           [](auto& cluster) -> decltype(auto) { return (cluster.node.nic_Bps); }),
+      count(
+          "gpus_per_pcie_switch", "GPUs that share a PCIe switch",
+          [](auto& cluster) -> decltype(auto) { return (cluster.node.gpus_a_pcie_switch); }, "1"),
+      rate("pcie_rate", "rate of a PCIe link in one direction",
+           [](auto& cluster) -> decltype(auto) { return (cluster.node.pcie_Bps); }),
+      rate(
+          "socket_rate",
+          "rate between the hosts of two PCIe switches each in one direction; 0: no hosts",
+          [](auto& cluster) -> decltype(auto) { return (cluster.node.socket_Bps); }, "0 B/s"),
+      count("trays", "hosts of a node, where trays share an NVLink domain", &Cluster::trays, "1"),
+      count("max_nodes", "greatest number of nodes", &Cluster::most_nodes, "2048"),
+      count("nodes_per_leaf", "nodes under one leaf of a fat tree", &Cluster::nodes_per_leaf,
+            "32")};
+  return fields;
 }
 
 const OptionSpec& facts_option() {
@@ -196,7 +192,8 @@ FabricModel model_of(const YamlValue& item) {
                    .description = cluster.description,
                    .options = options_of(cluster),
                    .facts = read_facts(*item.find("facts")),
-                   .trays = cluster.trays},
+                   .trays = cluster.trays,
+                   .typical = cluster.typical},
           .build = [name = cluster.name, node = cluster.node](const FabricParameters& parameters) {
             return build_infiniband_cluster(name, node, parameters);
           }};
