@@ -178,10 +178,10 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     std::string version = row.nccl_version;
     if (version.empty()) version = filter.nccl_version.value_or(system.nccl_version);
     std::string tuner = stated ? row.tuner : filter.tuner;
-    // A release is one of NCCL.
-    if (!stated && !plan.named && tuner.empty() && version.empty() &&
+    // The release of a row is RCCL's; one that the user names is NCCL's.
+    if (!stated && !plan.named && tuner.empty() && !filter.nccl_version &&
         runs_rccl(row, system, of_amd)) {
-      tuner = "rccl-default";
+      tuner = kRccl;
     }
     // NCCL_ALGO and NCCL_PROTO were set, and NCCL chose the rest.
     const bool channels_open =

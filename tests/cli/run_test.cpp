@@ -79,27 +79,27 @@ TEST_CASE("run writes results, report, timeline and experiment, and prints their
 TEST_CASE("a cost model of other GPUs gets one warning, and is named in all results",
           "[cli][run]") {
   const TemporaryFolder folder;
-  write_file(folder / "e.yaml", experiment_with({{"fabrics", "[b200.yaml, mi300x]"},
+  write_file(folder / "e.yaml", experiment_with({{"fabrics", "[b300.yaml, mi300x]"},
                                                  {"noise", "[none, late.yaml]"},
                                                  {"sizes", "[1KiB, 1MiB]"}}));
   write_file(folder / "late.yaml", "name: late\nstart_skew: 1us\n");
-  write_file(folder / "b200.yaml",
-             "name: four-b200\ngpu_model: B200\nnodes: [{name: gpu0..3}]\nlinks: [{mesh: gpu0..3, "
+  write_file(folder / "b300.yaml",
+             "name: four-b300\ngpu_model: B300\nnodes: [{name: gpu0..3}]\nlinks: [{mesh: gpu0..3, "
              "kind: nvlink, bandwidth: 50 GB/s, latency: 1us}]\n");
   const Ended ended = run_program({"run", "e.yaml", "--jobs", "1"}, folder.path());
   CHECK(ended.code == 0);
   const std::string warning =
-      "warning: no parameter set was fitted to the B200 of fabric 'four-b200'";
+      "warning: no parameter set was fitted to the B300 of fabric 'four-b300'";
   CHECK(ended.err.starts_with(warning));
   CHECK(ended.err.find("warning: ", 1) ==
         std::string::npos);  // once, although there are two noises
-  CHECK(ended.out.find("cost model h100 (no set for B200)\n") != std::string::npos);
+  CHECK(ended.out.find("cost model b200 (no set for B300)\n") != std::string::npos);
   CHECK(ended.out.find("cost model mi300x\n") != std::string::npos);
   const std::string results = folder / "results/bad/results.csv";
-  CHECK(read_file(results).find(",h100 (no set for B200),") != std::string::npos);
+  CHECK(read_file(results).find(",b200 (no set for B300),") != std::string::npos);
   CHECK(read_file(results).find(",mi300x,") != std::string::npos);
   CHECK(read_file(folder / "results/bad/report.html")
-            .find("no parameter set was fitted to the B200 of fabric") != std::string::npos);
+            .find("no parameter set was fitted to the B300 of fabric") != std::string::npos);
   const Ended report = run_program({"report", "results/bad"}, folder.path());
   CHECK(report.code == 0);
   CHECK(report.err.starts_with(warning));

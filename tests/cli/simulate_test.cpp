@@ -190,15 +190,15 @@ TEST_CASE("simulate warns of a cost model that is not of the fabric's GPUs", "[c
   CHECK(other.err == "warning: cost model v100 stands for V100, but fabric 'mi300x' has MI300X\n");
   CHECK(other.out.find("cost model v100 (not of MI300X), ") != std::string::npos);
   const TemporaryFolder folder;
-  const std::string file = folder / "b200.yaml";
+  const std::string file = folder / "b300.yaml";
   write_file(file,
-             "name: four-b200\ngpu_model: B200\nnodes: [{name: gpu0..3}]\nlinks: [{mesh: gpu0..3, "
+             "name: four-b300\ngpu_model: B300\nnodes: [{name: gpu0..3}]\nlinks: [{mesh: gpu0..3, "
              "kind: nvlink, bandwidth: 50 GB/s, latency: 1us}]\n");
   const Ended none = of({"--fabric", file, "--json"});
-  CHECK(none.err.starts_with("warning: no parameter set was fitted to the B200"));
+  CHECK(none.err.starts_with("warning: no parameter set was fitted to the B300"));
   const nlohmann::json json = nlohmann::json::parse(none.out);
-  CHECK(json.at("cost_model") == "h100");
-  CHECK(json.at("cost_model_misfit") == "no set for B200");
+  CHECK(json.at("cost_model") == "b200");
+  CHECK(json.at("cost_model_misfit") == "no set for B300");
   const Ended own = of({"--fabric", "mi300x", "--json"});
   CHECK(own.err.empty());
   CHECK(nlohmann::json::parse(own.out).at("cost_model_misfit").is_null());

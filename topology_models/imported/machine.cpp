@@ -270,10 +270,10 @@ const GpuModel& choose_gpu_model(Machine& machine, const GpuKind& gpus, int pci_
     if (gpu != &chosen && gpu->with_arm_cpu == chosen.with_arm_cpu) others.push_back(gpu->name);
   }
   if (others.empty()) return chosen;
-  machine.warnings.push_back(
-      fmt::format("GPUs of {} are taken for {}; for {}, set gpu_model in the file that cclgym "
-                  "describe fabric --yaml writes",
-                  own, chosen.name, fmt::join(others, " or ")));
+  machine.warnings.push_back(fmt::format(
+      "GPUs of {} are taken for {}; for another one ({}), set gpu_model in the file that "
+      "cclgym describe fabric --yaml writes",
+      own, chosen.name, fmt::join(others, ", ")));
   return chosen;
 }
 

@@ -133,11 +133,11 @@ class HelperTest(unittest.TestCase):
     def test_a_machine_without_a_parameter_set_is_warned_of(self):
         file = tempfile.NamedTemporaryFile("w", suffix=".yaml")
         self.addCleanup(file.close)
-        file.write("name: four-b200\ngpu_model: B200\nnodes: [{name: gpu0..3}]\n"
+        file.write("name: four-b300\ngpu_model: B300\nnodes: [{name: gpu0..3}]\n"
                    "links: [{mesh: gpu0..3, kind: nvlink, bandwidth: 50 GB/s, latency: 1us}]\n")
         file.flush()
         for make in (cclgym.make, cclgym.make_vec):
-            with self.assertWarnsRegex(UserWarning, "no parameter set was fitted to the B200"):
+            with self.assertWarnsRegex(UserWarning, "no parameter set was fitted to the B300"):
                 make("CollectiveTuning-v0", options={"fabric": file.name, "episode": 4})
             with warnings.catch_warnings():
                 warnings.simplefilter("error")

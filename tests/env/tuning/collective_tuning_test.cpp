@@ -330,7 +330,7 @@ TEST_CASE("mistakes in the options are reported with their location", "[env][col
   CHECK(
       error_of("{noise: {name: a, regimes: [{noise: none, weight: 0}]}}").find("test.yaml:1:51:") ==
       0);
-  CHECK(error_of("{cost_model: b200}").find("test.yaml") == 0);
+  CHECK(error_of("{cost_model: b2000}").find("test.yaml") == 0);
   CHECK(error_of("{episode: -1}").find("test.yaml:1:11:") == 0);
   CHECK(error_of("{actions: stock-nccl, workload: {name: sweep, collectives: reduce}}") ==
         "no error");

@@ -78,8 +78,10 @@ TEST_CASE("NCCL's topology: GPUs, NVLinks, a switch and a NIC", "[topology_model
   for (const Link& link : fabric->links()) CHECK_FALSE(link.latency_stated);
   // Nothing in the file tells an H100 from an H200.
   REQUIRE(fabric->warnings().size() == 1);
-  CHECK(warns(*fabric,
-              "GPUs of compute capability 9.0 are taken for H100; for H200, H800 or H20, set"));
+  CHECK(
+      warns(*fabric,
+            "GPUs of compute capability 9.0 are taken for H100; for another one (H200, H800, H20), "
+            "set"));
 }
 
 TEST_CASE("NCCL's topology: the same node several times", "[topology_models][imported]") {
@@ -99,7 +101,7 @@ TEST_CASE("NCCL's topology: NVSwitches are one device of several chips",
           "[topology_models][imported]") {
   const FabricPtr fabric = imported(gpus_on_switches(3, "sm=\"80\""));
   CHECK(fabric->gpu_model() == "A100");
-  CHECK(warns(*fabric, "are taken for A100; for A800, set"));
+  CHECK(warns(*fabric, "are taken for A100; for another one (A800), set"));
   REQUIRE(count_of(*fabric, NodeKind::NvSwitch) == 1);
   const Node& nvswitch = node_at(*fabric, 3);
   CHECK(nvswitch.kind == NodeKind::NvSwitch);
@@ -134,7 +136,7 @@ TEST_CASE("NCCL's topology: the model is that of the device, else the nearest",
                 "the nearest, stands for them in links, memory, NCCL's choice and cost model: "));
   }
   CHECK(warns(*of("sm=\"120\"", "0"),
-              "there is no model of GPUs of compute capability 12; B300 "
+              "there is no model of GPUs of compute capability 12.0; B300 "
               "(compute capability 10.3), the nearest"));
 }
 
