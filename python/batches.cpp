@@ -19,7 +19,6 @@
 #include "experiments/sweep/experiment_options.hpp"
 #include "experiments/sweep/load_experiment.hpp"
 #include "python/bindings.hpp"
-#include "sim/tuners/tuner.hpp"
 
 namespace py = pybind11;
 
@@ -79,11 +78,7 @@ CellFilter filter_of(const std::optional<std::string>& fabric,
                      const std::optional<std::string>& tuner) {
   CellFilter filter{.fabric = fabric, .systems = systems, .max_ranks = max_ranks};
   filter.nccl_version = nccl;
-  if (tuner && is_tuner(*tuner)) filter.tuner = *tuner;
-  if (tuner && !is_tuner(*tuner)) {
-    filter.named = read_short_config(*tuner, AlgorithmLibrary::shipped(), {"tuner", 0, 0});
-    filter.channels_named = std::ranges::count(*tuner, '/') > 1;
-  }
+  if (tuner) set_tuner(filter, *tuner, {"tuner", 0, 0});
   for (const std::string& name : collectives) {
     const auto kind = measured_collective(name);
     if (!kind) throw UserError(unknown_name_message("collective", name, collective_names()));

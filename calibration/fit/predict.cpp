@@ -44,7 +44,7 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
       throw UserError(
           first.where,
           fmt::format("found {} ranks on {} node{}; fabric '{}' has {} GPUs on {}; check "
-                      "the columns nodes and ranks",
+                      "--nodes and --ranks, or the columns nodes and ranks",
                       first.ranks, first.nodes, first.nodes == 1 ? "" : "s", key.first,
                       site->fabric->ranks(), site->fabric->servers()));
     }

@@ -13,6 +13,7 @@
 #include "cost_models/nccl/nccl_version.hpp"
 #include "cost_models/rccl/rccl_default.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
+#include "sim/tuners/tuner.hpp"
 #include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
@@ -123,29 +124,55 @@ std::string modelled_release(const std::string& version, std::vector<std::string
   return modelled;
 }
 
+constexpr std::string_view kNccl = "nccl-default";
 constexpr std::string_view kRccl = "rccl-default";
 
-// "float and half" if the types of two calls differ, or the same of their operations or roots.
-std::string difference(const PrintedCall& one, const PrintedCall& other) {
-  if (one.type != other.type) return fmt::format("type: {} and {}", one.type, other.type);
-  if (one.redop != other.redop) return fmt::format("redop: {} and {}", one.redop, other.redop);
-  if (one.root == other.root) return {};
-  return fmt::format("root: {} and {}", one.root.value_or(-1), other.root.value_or(-1));
+// "type: float and half" if the types of two calls differ, or the same of their operations, roots
+// or variables.
+std::string difference(const Measurement& one, const Measurement& other) {
+  const PrintedCall& a = one.printed;
+  const PrintedCall& b = other.printed;
+  if (a.type != b.type) return fmt::format("type: {} and {}", a.type, b.type);
+  if (a.redop != b.redop) return fmt::format("redop: {} and {}", a.redop, b.redop);
+  if (a.root != b.root) {
+    return fmt::format("root: {} and {}", a.root.value_or(-1), b.root.value_or(-1));
+  }
+  if (one.settings == other.settings) return {};
+  const auto shown = [](const std::string& settings) {
+    return settings.empty() ? "no variables" : settings;
+  };
+  return fmt::format("settings: {} and {}", shown(one.settings), shown(other.settings));
 }
 
-// True if the GPUs of the system's fabric are AMD's. `of_amd`: by fabric, as found so far.
-bool runs_rccl(const Measurement& row, const MeasuredSystem& system,
-               std::map<std::string, bool>& of_amd) {
-  const auto [found, is_new] = of_amd.try_emplace(system.fabric, false);
+// What a fabric's GPUs and network are.
+struct FabricTraits {
+  bool amd = false;
+  NetworkKind network = NetworkKind::InfiniBand;
+};
+
+// `known`: the traits by fabric, as found so far.
+const FabricTraits& traits_of(const Measurement& row, const MeasuredSystem& system,
+                              std::map<std::string, FabricTraits>& known) {
+  const auto [found, is_new] = known.try_emplace(system.fabric);
   if (is_new) {
     const auto fabric = at_row(row, [&] { return make_fabric({.name = system.fabric}); });
     const GpuModel* const gpu = find_gpu_model(fabric->gpu_model());
-    found->second = gpu != nullptr && gpu->vendor == GpuVendor::Amd;
+    found->second = {gpu != nullptr && gpu->vendor == GpuVendor::Amd, fabric->network()};
   }
   return found->second;
 }
 
 }  // namespace
+
+void set_tuner(CellFilter& filter, const std::string& text, const SourceLocation& where) {
+  if (is_tuner(text)) {
+    filter.tuner = text;
+    return;
+  }
+  filter.named = read_short_config(text, AlgorithmLibrary::shipped(), where);
+  filter.protocol_named = text.find('/') != std::string::npos;
+  filter.channels_named = std::ranges::count(text, '/') > 1;
+}
 
 MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& filter,
                          const std::string& file) {
@@ -154,8 +181,8 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
   std::map<Key, std::pair<MeasuredCell, std::vector<double>>> cells;
   std::map<std::pair<std::string, std::string>, RefusedRows> refused;
   std::map<std::string, SourceLocation> warnings;
-  std::map<Key, PrintedCall> printed;
-  std::map<std::string, bool> of_amd;
+  std::map<Key, const Measurement*> firsts;
+  std::map<std::string, FabricTraits> traits;
   MeasuredCells result;
   for (const Measurement& row : rows) {
     if (!wanted(filter.systems, row.system) || !wanted(filter.configs, row.config) ||
@@ -180,8 +207,16 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     std::string tuner = stated ? row.tuner : filter.tuner;
     // The release of a row is RCCL's; one that the user names is NCCL's.
     if (!stated && !plan.named && tuner.empty() && !filter.nccl_version &&
-        runs_rccl(row, system, of_amd)) {
+        traits_of(row, system, traits).amd) {
       tuner = kRccl;
+    }
+    if (const auto release = nccl_release_of(tuner)) {
+      // Without a release, the tuner has that of the row.
+      if (tuner == kNccl) {
+        tuner.clear();
+      } else {
+        version = release->to_string();
+      }
     }
     // NCCL_ALGO and NCCL_PROTO were set, and NCCL chose the rest.
     const bool channels_open =
@@ -204,14 +239,15 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
           "the rows do not state NCCL's release; its choice is that of {} (--nccl names another)",
           version));
     }
-    const bool by_nccl = tuner.empty() || tuner.starts_with("nccl-default");
+    const bool by_nccl = tuner.empty() || tuner.starts_with(kNccl);
     if (!plan.named && !version.empty() && by_nccl) {
       version = at_row(row, [&] { return modelled_release(version, notes); });
       if (forced) {
-        tuner = fmt::format("nccl-default:{}:{}:{}", version, to_string(forced_to.protocol),
-                            forced_to.algorithm);
+        const bool any_protocol = !row.named && !filter.protocol_named;
+        tuner = fmt::format("{}:{}:{}:{}", kNccl, version,
+                            any_protocol ? "" : to_string(forced_to.protocol), forced_to.algorithm);
       } else if (!row.allowed.empty()) {
-        tuner = fmt::format("nccl-default:{}{}", version, row.allowed);
+        tuner = fmt::format("{}:{}{}", kNccl, version, row.allowed);
       }
     }
     if (!plan.named && tuner.starts_with(kRccl)) {
@@ -224,6 +260,17 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
                         "as of {}",
                         row.nccl_version, modelled));
       }
+    }
+    if (row.cross_nic && !fabric_of_row(system, row).cross_nic) {
+      notes.push_back(fmt::format("the run had NCCL_CROSS_NIC={}, which the simulation leaves out",
+                                  *row.cross_nic ? 1 : 0));
+    }
+    if (row.nodes > 1 && row.network && *row.network != traits_of(row, system, traits).network) {
+      notes.push_back(fmt::format(
+          "the log names network {}, but {} is simulated on {}; name a fabric with that network "
+          "(cclgym list fabrics), or describe yours (key network)",
+          to_string(*row.network), system.fabric,
+          to_string(traits_of(row, system, traits).network)));
     }
     if (row.collective == CollectiveKind::AllToNext && row.printed.count > 0) {
       notes.emplace_back(
@@ -246,15 +293,22 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       }
       continue;
     }
-    const std::string how =
+    std::string how =
         plan.named
             ? fmt::format("{} {} {} {} {}", plan.named->algorithm, to_string(plan.named->protocol),
                           plan.named->channels, plan.named->instances, plan.named->tile_bytes)
             : (tuner.empty() ? version : tuner);
+    const FabricSpec fabric = fabric_of_row(system, row);
+    if (row.cross_nic && fabric.cross_nic) how += *row.cross_nic ? " cross" : " rails";
     const CollectiveKind collective = plan.collective.value_or(row.collective);
     const Key key{system.name, row.ranks, row.nodes, collective, plan.cost_model, how, row.bytes};
-    const PrintedCall& first = printed.try_emplace(key, row.printed).first->second;
-    if (const std::string differs = difference(first, row.printed); !differs.empty()) {
+    const Measurement& first = *firsts.try_emplace(key, &row).first->second;
+    if (first.gpu != row.gpu) {
+      throw UserError(row.where, fmt::format("the run is on {}, but the same call in line {} on "
+                                             "{}; give each machine a file of its own",
+                                             row.gpu, first.where.line, first.gpu));
+    }
+    if (const std::string differs = difference(first, row); !differs.empty()) {
       warnings.try_emplace(fmt::format("rows of one call differ in {}, which the simulation leaves "
                                        "out; the time of each size is their median",
                                        differs),
@@ -263,7 +317,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     auto& [cell, times] = cells[key];
     if (times.empty()) {
       cell.system = system.name;
-      cell.fabric = fabric_of_row(system, row);
+      cell.fabric = fabric;
       cell.cost_model = plan.cost_model;
       cell.nccl_version = version;
       cell.named = plan.named;

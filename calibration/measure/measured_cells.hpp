@@ -77,10 +77,15 @@ struct CellFilter {
   std::string tuner{};  ///< tuner of rows that state neither a configuration nor a tuner, in the
                         ///< form that make_tuner takes; empty: NCCL's default
   std::optional<Config> named{};              ///< configuration of such rows, instead of a tuner
-  bool channels_named = true;                 ///< false: `named` leaves the channels to NCCL
+  bool protocol_named = true;                 ///< false: `named` leaves the protocol to NCCL
+  bool channels_named = true;                 ///< false: it leaves the channels to NCCL
   std::optional<std::string> nccl_version{};  ///< release for rows without one; has priority over
                                               ///< the system's
 };
+
+/// Takes what chose in rows that do not state it: a tuner, or ALGORITHM[/PROTOCOL[/CHANNELS]].
+/// Throws UserError at `where`.
+void set_tuner(CellFilter& filter, const std::string& text, const SourceLocation& where);
 
 /// Throws UserError if a system is unknown (and no fabric given), or if no row is left, with the
 /// names that the file has.

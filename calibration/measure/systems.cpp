@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 
 #include "core/error.hpp"
 #include "core/names.hpp"
@@ -106,18 +107,32 @@ bool is_gpu(std::string_view device, std::string_view model) {
 }
 
 std::vector<std::string> fabrics_like(const Measurement& row) {
-  std::vector<std::string> larger;
-  std::vector<std::string> equal;
   if (row.gpu.empty()) return {};
+  std::multimap<int, std::string> larger;  // by GPUs of a node: the smallest is the likeliest
+  std::vector<std::string> equal;
+  std::vector<std::string> on_network;
   for (const FabricInfo& info : fabric_infos()) {
-    if (!info.typical) continue;
     const std::shared_ptr<const Fabric> node = make_fabric({.name = info.name});
     if (node->gpu_model().empty() || !is_gpu(row.gpu, node->gpu_model())) continue;
     const int gpus = node->ranks() / node->servers();
-    if (gpus * row.nodes >= row.ranks || info.trays > 1) larger.push_back(info.name);
-    if (gpus * row.nodes == row.ranks) equal.push_back(info.name);
+    const bool all = gpus * row.nodes == row.ranks;
+    // Parts of a node are an option of the fabric.
+    const bool part =
+        gpus * row.nodes > row.ranks && try_find_option(info.options, "gpus_per_node") != nullptr;
+    // What EFA joins, for instance, is a cloud's variant.
+    const bool between = row.nodes > 1 && row.network == node->network();
+    if (all && between && (info.typical || row.network != NetworkKind::InfiniBand)) {
+      on_network.push_back(info.name);
+    }
+    if (!info.typical) continue;
+    if (all || part || info.trays > 1) larger.emplace(gpus, info.name);
+    if (all) equal.push_back(info.name);
   }
-  return equal.empty() ? larger : equal;
+  if (!on_network.empty()) return on_network;
+  if (!equal.empty()) return equal;
+  std::vector<std::string> names;
+  for (const auto& [gpus, name] : larger) names.push_back(name);
+  return names;
 }
 
 GuessedFabric guess_fabric(std::span<const Measurement> rows, const std::string& file) {
@@ -130,7 +145,13 @@ GuessedFabric guess_fabric(std::span<const Measurement> rows, const std::string&
     if (!row.system.empty()) continue;
     if (first == nullptr) first = &row;
     network = network || row.nodes > 1;
-    if (row.gpu != first->gpu) throw UserError(where, unnamed);
+    if (row.gpu != first->gpu) {
+      throw UserError(row.where,
+                      fmt::format("the run is on {}, but the first one on {}; give each machine a "
+                                  "file of its own",
+                                  row.gpu.empty() ? "unnamed GPUs" : row.gpu,
+                                  first->gpu.empty() ? "unnamed GPUs" : first->gpu));
+    }
   }
   if (first == nullptr || first->gpu.empty()) throw UserError(where, unnamed);
   const int per_node = first->ranks / first->nodes;
@@ -167,6 +188,7 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
       option != nullptr && (!option->max || gpus < static_cast<int>(*option->max))) {
     spec.gpus_per_server = gpus;
   }
+  if (try_find_option(info->options, "cross_nic") != nullptr) spec.cross_nic = row.cross_nic;
   // Our model of NCCL 2.18.3, which was never compared with the real release, chooses NVLS for
   // AllReduce of 2 and 4 MiB here. But the measured times lie on the curve of rings, and below the
   // 25 us that NCCL states for NVLS.

@@ -10,7 +10,6 @@
 #include "core/ranks/launch.hpp"
 #include "core/split.hpp"
 #include "cost_models/nccl/nccl_version.hpp"
-#include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
 
@@ -109,9 +108,11 @@ void add_measured_options(ArgumentReader& reader) {
       .option("collective", "NAMES",
               "collectives whose rows are used, or the collective of output of nccl-tests that "
               "does not name it")
-      .option("tuner", "T",
-              "tuner (cclgym list algorithms), or ALGORITHM[/PROTOCOL[/CHANNELS]], of rows that do "
-              "not state what chose [default: NCCL's default choice]")
+      .option(
+          "tuner", "T",
+          "tuner (cclgym list algorithms), or ALGORITHM[/PROTOCOL[/CHANNELS]], of rows that do "
+          "not state what chose; NCCL chooses what is left out [default: NCCL's default choice, "
+          "or RCCL's]")
       .option("nccl", "VERSION", "release of NCCL for rows that do not state it")
       .option(ranks_option(), "N")
       .option(nodes_option(), "N")
@@ -131,19 +132,13 @@ MeasuredRows measured_rows(const Arguments& arguments) {
   if (arguments.has("config")) filter.configs = comma_list(arguments.text("config"), "config");
   if (arguments.has("nccl")) {
     const std::string& version = arguments.text("nccl");
-    at_option("nccl", version, [&] { (void)parse_nccl_version(version); });
+    at_option("nccl", version, [&] { (void)nearest_modelled_nccl(version); });
     filter.nccl_version = version;
     context.nccl_version = filter.nccl_version;
   }
   if (arguments.has("tuner")) {
     const std::string& text = arguments.text("tuner");
-    if (is_tuner(text)) {
-      filter.tuner = text;
-    } else {
-      at_option("tuner", text,
-                [&] { filter.named = read_short_config(text, AlgorithmLibrary::shipped(), {}); });
-      filter.channels_named = std::ranges::count(text, '/') > 1;
-    }
+    at_option("tuner", text, [&] { set_tuner(filter, text, {}); });
   }
   if (arguments.has("collective")) {
     for (const std::string& name : comma_list(arguments.text("collective"), "collective")) {

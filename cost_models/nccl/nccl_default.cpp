@@ -93,17 +93,26 @@ NcclChoice NcclDefault::choose(NcclCollective collective, std::uint64_t bytes,
   std::optional<double> least_us;
   NcclAlgorithm best = NcclAlgorithm::Ring;
   Protocol best_protocol = Protocol::Simple;
-  for (std::size_t a = 0; a < kNcclAlgorithms; ++a) {
-    if (!allowed[a]) continue;
-    for (const Protocol protocol : all_protocols()) {
-      if (only && protocol != *only) continue;
-      const auto algorithm = static_cast<NcclAlgorithm>(a);
-      const auto us = state_->time_us(collective, algorithm, protocol, bytes);
-      if (!us || (least_us && *us >= *least_us)) continue;
-      least_us = us;
-      best = algorithm;
-      best_protocol = protocol;
+  const auto choose_among = [&](const NcclAlgorithmSet& algorithms) {
+    for (std::size_t a = 0; a < kNcclAlgorithms; ++a) {
+      if (!algorithms[a]) continue;
+      for (const Protocol protocol : all_protocols()) {
+        if (only && protocol != *only) continue;
+        const auto algorithm = static_cast<NcclAlgorithm>(a);
+        const auto us = state_->time_us(collective, algorithm, protocol, bytes);
+        if (!us || (least_us && *us >= *least_us)) continue;
+        least_us = us;
+        best = algorithm;
+        best_protocol = protocol;
+      }
     }
+  };
+  choose_among(allowed);
+  // Before 2.24, NCCL_ALGO=Tree left the ring to collectives without a tree
+  // (src/graph/tuning.cc).
+  constexpr NcclVersion kObeysForAll{2, 24, 0};
+  if (!least_us && collective != NcclCollective::AllReduce && version() < kObeysForAll) {
+    choose_among(NcclAlgorithmSet{1ULL << static_cast<std::size_t>(NcclAlgorithm::Ring)});
   }
   if (!least_us) {
     throw UserError(fmt::format("NCCL {} has none of the allowed algorithms for {}{}",

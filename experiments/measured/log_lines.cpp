@@ -8,19 +8,20 @@ namespace cclgym {
 namespace {
 
 // One addition in front of a line, in this order: OpenMPI's stream, with a rank or a time; a date
-// and time of an ISO form, with the stream of a container; a date and time as ctime prints them;
-// the same without weekday and year, with journalctl's host and program; something in brackets,
-// such as a rank or a pod; a rank of srun; a host of pdsh or a service of docker compose, if what
-// follows is a comment or a line of results.
+// and time of an ISO form, with the stream of a container or journalctl's host and program; a date
+// and time as ctime prints them; the same without weekday and year, with journalctl's host and
+// program; something in brackets, such as a rank or a pod; a rank of srun; a host of pdsh or a
+// service of docker compose, if what follows is a comment, a date or a line of results.
 const std::regex& addition() {
   static const std::regex pattern(
       R"([^#]{0,80}?<std(?:out|err|diag)>:)"
-      R"(|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?(?: std(?:out|err) [FP])?(?:[ \t]|$))"
+      R"(|[ \t]*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?)"
+      R"((?: std(?:out|err) [FP]| \S+ \S+\[\d+\]:)?(?:[ \t]|$))"
       R"(|[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d \d{4}(?:[ \t]|$))"
       R"(|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d(?: \S+ \S+\[\d+\]:)?(?:[ \t]|$))"
       R"(|\[[^\]]{0,120}\](?::|(?=[ \t])|$))"
       R"(|[ \t]*\d+:(?=[ \t]|$))"
-      R"(|[\w.-]+(?::|[ \t]*\|)(?=[ \t]+(?:#|\d+[ \t]+[\d.]+(?:[ \t]|$))))",
+      R"(|[\w.-]+(?::|[ \t]*\|)(?=[ \t]+(?:#|\d{4}-\d\d-\d\d[T ]|\d+[ \t]+[\d.]+(?:[ \t]|$))))",
       std::regex::ECMAScript | std::regex::optimize);
   return pattern;
 }
@@ -72,6 +73,12 @@ std::size_t nccl_thread_start(std::string_view line, std::size_t level) {
     while (front.ends_with(' ')) front.remove_suffix(1);
   };
   drop_blanks();
+  // A warning has its place in NCCL's source, too: "misc/socket.cc:100".
+  const std::string_view place = front.substr(front.find_last_of(" \t") + 1);
+  if (place.find(".cc:") != std::string_view::npos || place.find(".h:") != std::string_view::npos) {
+    front.remove_suffix(place.size());
+    drop_blanks();
+  }
   if (front.ends_with(']')) front = front.substr(0, front.rfind('['));  // "[0]": the device
   drop_blanks();
   const std::size_t blank = front.find_last_of(" \t");

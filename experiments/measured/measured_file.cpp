@@ -140,7 +140,9 @@ int nodes_of_label(const std::string& label) {
 Measurement read_row(const MeasuredLine& reader, const MeasuredFileContext& context) {
   Measurement row;
   row.system = reader.has("system") ? reader.text("system") : context.system.value_or("");
-  if (reader.given(kWrongColumn) && reader.count(kWrongColumn, 0) > 0) {
+  // N/A: the run did not check its values (-c 0).
+  if (reader.given(kWrongColumn) && reader.text(kWrongColumn) != "N/A" &&
+      reader.count(kWrongColumn, 0) > 0) {
     reader.fail(kWrongColumn, fmt::format("is {}; times of a wrong run are meaningless",
                                           reader.text(kWrongColumn)));
   }

@@ -9,6 +9,7 @@
 #include "collectives/contract.hpp"
 #include "core/error.hpp"
 #include "sim/call/call.hpp"
+#include "topology_models/fabric.hpp"
 
 namespace cclgym {
 
@@ -44,6 +45,11 @@ struct Measurement {
   /// The protocol and the algorithm that the run's environment allowed NCCL, as the tuner
   /// nccl-default takes them behind the release: ":Simple", "::tree", ":Simple:tree"; empty: all.
   std::string allowed{};
+  /// The run's variables that the simulation leaves out: "NCCL_MAX_NCHANNELS=4"; empty: none.
+  std::string settings{};
+  /// What NCCL_CROSS_NIC allowed its rings (FabricSpec::cross_nic); nullopt: not stated.
+  std::optional<bool> cross_nic{};
+  std::optional<NetworkKind> network{};  ///< that the log names; nullopt: none
   std::string gpu{};                 ///< model of the GPUs, "NVIDIA H100 80GB HBM3"; may be empty
   std::vector<std::string> notes{};  ///< facts of the run that a simulation of the row leaves out
   SourceLocation where;

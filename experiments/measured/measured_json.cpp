@@ -209,6 +209,11 @@ class InspectorRows {
     MeasuredFileContext said = context;
     state("ranks", ranks, said.ranks, line.where());
     state("nodes", of_comm.count("nnodes", 1), said.nodes, line.where());
+    if (of_call.text("coll_timing_source") == "collective_cpu") {
+      run.notes.emplace_back(
+          "the times are those of the calls on the CPU (coll_timing_source collective_cpu), which "
+          "may return before the GPUs are done");
+    }
     run.complete(row, said);
     places_.emplace(key, rows_.size());
     rows_.push_back(std::move(row));

@@ -50,14 +50,16 @@ std::vector<MeasuredRow> read_measured(const std::string& path,
            std::size_t>
       lines;
   for (const Measurement& measured : read_measured_file(path)) {
-    MeasuredRow row{.system = measured.system.empty() ? "measured" : measured.system,
-                    .config = config_text(measured),
-                    .fabric = fabric_of(measured, fabrics),
-                    .collective = std::string(to_string(measured.collective)),
-                    .ranks = measured.ranks,
-                    .size_bytes = measured.bytes,
-                    .time_us = measured.time_us,
-                    .source = measured.source};
+    MeasuredRow row{
+        .system = measured.system.empty() ? "measured" : measured.system,
+        .config = config_text(measured),
+        .fabric = fabric_of(measured, fabrics),
+        .collective = std::string(to_string(measured.collective)),
+        .ranks = measured.ranks,
+        .size_bytes = measured.bytes,
+        .time_us = measured.time_us,
+        .source = measured.source,
+        .library_chose = !measured.named && measured.tuner.empty() && measured.allowed.empty()};
     for (const std::string& note : measured.notes) {
       row.source += (row.source.empty() ? "" : "; ") + note;
     }

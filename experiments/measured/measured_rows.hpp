@@ -19,7 +19,8 @@ struct MeasuredRow {
   int ranks = 0;
   std::uint64_t size_bytes = 0;
   double time_us = 0;
-  std::string source;  ///< its origin, and facts of its run that a simulation leaves out
+  std::string source;          ///< its origin, and facts of its run that a simulation leaves out
+  bool library_chose = false;  ///< the row states neither a configuration nor a tuner
 };
 
 /// A fabric of the experiment that shows the rows.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
+#include <set>
 
 #include "core/counted.hpp"
 #include "core/split.hpp"
@@ -18,32 +19,14 @@ namespace {
 
 // Variables of NCCL that change its choice or the paths of messages, besides NCCL_ALGO and
 // NCCL_PROTO.
-constexpr std::array<std::string_view, 26> kUnmodelled{"NCCL_BUFFSIZE",
-                                                       "NCCL_COLLNET_ENABLE",
-                                                       "NCCL_CROSS_NIC",
-                                                       "NCCL_GRAPH_FILE",
-                                                       "NCCL_IB_DISABLE",
-                                                       "NCCL_LL128_BUFFSIZE",
-                                                       "NCCL_LL_BUFFSIZE",
-                                                       "NCCL_MAX_CTAS",
-                                                       "NCCL_MAX_NCHANNELS",
-                                                       "NCCL_MAX_NRINGS",
-                                                       "NCCL_MAX_P2P_NCHANNELS",
-                                                       "NCCL_MIN_CTAS",
-                                                       "NCCL_MIN_NCHANNELS",
-                                                       "NCCL_MIN_NRINGS",
-                                                       "NCCL_MIN_P2P_NCHANNELS",
-                                                       "NCCL_MNNVL_ENABLE",
-                                                       "NCCL_NET",
-                                                       "NCCL_NTHREADS",
-                                                       "NCCL_NVLS_ENABLE",
-                                                       "NCCL_P2P_DISABLE",
-                                                       "NCCL_P2P_LEVEL",
-                                                       "NCCL_PXN_DISABLE",
-                                                       "NCCL_SHM_DISABLE",
-                                                       "NCCL_TOPO_FILE",
-                                                       "NCCL_TUNER_CONFIG_FILE",
-                                                       "NCCL_TUNER_PLUGIN"};
+constexpr std::array<std::string_view, 25> kUnmodelled{
+    "NCCL_BUFFSIZE",       "NCCL_COLLNET_ENABLE",    "NCCL_GRAPH_FILE",   "NCCL_IB_DISABLE",
+    "NCCL_LL128_BUFFSIZE", "NCCL_LL_BUFFSIZE",       "NCCL_MAX_CTAS",     "NCCL_MAX_NCHANNELS",
+    "NCCL_MAX_NRINGS",     "NCCL_MAX_P2P_NCHANNELS", "NCCL_MIN_CTAS",     "NCCL_MIN_NCHANNELS",
+    "NCCL_MIN_NRINGS",     "NCCL_MIN_P2P_NCHANNELS", "NCCL_MNNVL_ENABLE", "NCCL_NET",
+    "NCCL_NTHREADS",       "NCCL_NVLS_ENABLE",       "NCCL_P2P_DISABLE",  "NCCL_P2P_LEVEL",
+    "NCCL_PXN_DISABLE",    "NCCL_SHM_DISABLE",       "NCCL_TOPO_FILE",    "NCCL_TUNER_CONFIG_FILE",
+    "NCCL_TUNER_PLUGIN"};
 
 // The name without what separates its words: "nvlstree" for "NVLSTree" and "nvls-tree".
 std::string plain(std::string_view name) {
@@ -105,6 +88,18 @@ int nodes_of(const std::vector<const MeasuredDevice*>& group, const SourceLocati
     nodes += containers;
   }
   return nodes;
+}
+
+// True if the group's hosts may be `nodes` nodes: containers that share a name show as many devices
+// of each number as they are, on buses of their own.
+bool may_share_names(const std::vector<const MeasuredDevice*>& group, int hosts, int nodes) {
+  std::map<std::string, int> numbers;
+  for (const MeasuredDevice* device : group) {
+    ++numbers[device->host + ' ' + device->place.substr(0, device->place.find('['))];
+  }
+  return nodes % hosts == 0 && std::ranges::all_of(numbers, [&](const auto& number) {
+           return number.second % (nodes / hosts) == 0;
+         });
 }
 
 // An option must not contradict the output.
@@ -191,8 +186,14 @@ void MeasuredRun::set_variable(std::string_view name, std::string_view value) {
     algorithm_ = value;
   } else if (name == "NCCL_PROTO") {
     protocol_ = value;
+  } else if (name == "NCCL_CROSS_NIC") {
+    cross_nic_ = value.empty() ? std::nullopt : std::optional(value != "0");
   } else if (std::ranges::find(kUnmodelled, name) != kUnmodelled.end()) {
-    others_.insert(fmt::format("{}={}", name, value));
+    if (value.empty()) {
+      others_.erase(std::string(name));
+    } else {
+      others_[std::string(name)] = value;
+    }
   }
 }
 
@@ -261,6 +262,9 @@ MeasuredRun::Layout MeasuredRun::layout(const SourceLocation& where,
     throw UserError(where, "every group has one rank (NCCL_TESTS_SPLIT); expected at least 2");
   }
   require_as_said("ranks", found.ranks, context.ranks, where);
+  if (context.nodes && may_share_names(first.second, found.nodes, *context.nodes)) {
+    found.nodes = *context.nodes;
+  }
   require_as_said("nodes", found.nodes, context.nodes, where);
   return found;
 }
@@ -269,7 +273,7 @@ void MeasuredRun::release_of(Measurement& row, const MeasuredFileContext& contex
   row.nccl_version = version.empty() ? context.nccl_version.value_or("") : version;
   if (version.empty() || !context.nccl_version || *context.nccl_version == version) return;
   // The model of a release that is not modelled itself may be named.
-  const NcclVersion named = parse_nccl_version(*context.nccl_version);
+  const NcclVersion named = nearest_modelled_nccl(*context.nccl_version);
   if (named == nearest_modelled_nccl(version) && !is_modelled_nccl(version)) {
     row.nccl_version = *context.nccl_version;
     return;
@@ -280,7 +284,8 @@ void MeasuredRun::release_of(Measurement& row, const MeasuredFileContext& contex
 }
 
 void MeasuredRun::allow_by_environment(Measurement& row) const {
-  std::set<std::string> left_out(others_.begin(), others_.end());
+  std::set<std::string> left_out;
+  for (const auto& [name, value] : others_) left_out.insert(fmt::format("{}={}", name, value));
   const std::string algorithm = algorithm_of(algorithm_);
   const std::optional<Protocol> protocol = parse_protocol(protocol_);
   if (!algorithm_.empty() && algorithm.empty()) left_out.insert("NCCL_ALGO=" + algorithm_);
@@ -289,9 +294,11 @@ void MeasuredRun::allow_by_environment(Measurement& row) const {
   if (!algorithm.empty()) {
     row.allowed = fmt::format("{}:{}", row.allowed.empty() ? ":" : row.allowed, algorithm);
   }
+  row.cross_nic = cross_nic_;
   if (!left_out.empty()) {
+    row.settings = fmt::format("{}", fmt::join(left_out, ", "));
     row.notes.push_back(
-        fmt::format("the run had {}, which the simulation leaves out", fmt::join(left_out, ", ")));
+        fmt::format("the run had {}, which the simulation leaves out", row.settings));
   }
 }
 
@@ -356,6 +363,7 @@ void MeasuredRun::complete(Measurement& row, const MeasuredFileContext& context)
         found.groups, counted(found.ranks, "rank")));
   }
   row.notes.insert(row.notes.end(), notes.begin(), notes.end());
+  row.network = network;
   release_of(row, context);
   allow_by_environment(row);
 }

@@ -1,8 +1,8 @@
 // Facts about one run of nccl-tests or a program like it, which its rows share.
 #pragma once
 
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,10 +28,11 @@ class MeasuredRun {
   std::string version;  ///< "2.28.9"; empty: not stated
   std::vector<std::string> notes;  ///< facts of the run that a simulation leaves out
   std::vector<MeasuredDevice> devices;
+  std::optional<NetworkKind> network{};
 
   /// Takes the release from a number as NCCL prints it: 22809 is 2.28.9, 2804 is 2.8.4.
   void set_version_code(int code);
-  /// Takes a variable of the environment (NCCL_ALGO=Tree).
+  /// Takes a variable of the environment (NCCL_ALGO=Tree); an empty value unsets it.
   void set_variable(std::string_view name, std::string_view value);
   /// Takes the variables among the words of a command or the environment: "-x NCCL_ALGO=Tree".
   void set_variables(std::string_view text);
@@ -54,9 +55,10 @@ class MeasuredRun {
   void check_options(const Measurement& row, const MeasuredFileContext& context) const;
   void release_of(Measurement& row, const MeasuredFileContext& context) const;
 
-  std::string algorithm_;                      // NCCL_ALGO
-  std::string protocol_;                       // NCCL_PROTO
-  std::set<std::string, std::less<>> others_;  // variables that change the choice or the path
+  std::string algorithm_;                                   // NCCL_ALGO
+  std::string protocol_;                                    // NCCL_PROTO
+  std::optional<bool> cross_nic_;                           // NCCL_CROSS_NIC
+  std::map<std::string, std::string, std::less<>> others_;  // that change the choice or the path
 };
 
 }  // namespace cclgym

@@ -97,6 +97,14 @@ class NcclTestsReader {
 
   void line(const LogLine& log) {
     const std::size_t start = debug_start(log.text, run_.devices);
+    if (!short_row_.text.empty()) {
+      // A warning of NCCL begins with a line break.
+      const bool cut = start != std::string_view::npos &&
+                       words_of(std::string_view(log.text).substr(0, start)).empty();
+      if (!cut) fail_short_row();
+      std::swap(cut_, short_row_);
+      short_row_ = {};
+    }
     if (start == std::string_view::npos) {
       whole_line(log.number, log.column, log.text);
       return;
@@ -139,7 +147,8 @@ class NcclTestsReader {
       joined = {number, column, std::string(text)};
     }
     number_ = joined.number;
-    plain_line(joined.text, joined.column);
+    row_ = std::move(joined);
+    plain_line(row_.text, row_.column);
     was_cut_ = false;
   }
 
@@ -175,7 +184,18 @@ class NcclTestsReader {
     if (columns_ || !run_.devices.empty()) end_run();
   }
 
+  [[noreturn]] void fail_short_row() const {
+    const std::vector<Word> words = words_of(short_row_.text);
+    throw UserError(
+        {file_, short_row_.number, words.front().column + short_row_.column - 1},
+        fmt::format("found {} fields; the heading has {} (a log that was cut ends so: delete the "
+                    "line; if output of NCCL_DEBUG stands in a row, set NCCL_DEBUG_FILE for the "
+                    "run)",
+                    words.size(), columns_->count));
+  }
+
   void end_run() {
+    if (!short_row_.text.empty()) fail_short_row();
     if (!cut_.text.empty()) {
       number_ = cut_.number;
       fail({cut_.text, cut_.column},
@@ -211,11 +231,16 @@ class NcclTestsReader {
       settings(words);
     } else if (at(0) == "Rank") {
       device(words);
+    } else if (!columns_ && !run_.devices.empty() && (at(0) == "..." || at(0) == "…")) {
+      fail(words.front(),
+           "the list of devices is cut; expected the lines of all ranks, or no list and --ranks");
     } else if (const std::size_t place = text.find(kStarting); place != std::string_view::npos) {
       begin_run();
       const auto rest = words_of(text.substr(place + kStarting.size()));
       if (!rest.empty()) run_.collective = collective_of(rest.front().text);
       if (!rest.empty() && !run_.collective) run_.unknown = rest.front().text;
+    } else if (text.find("Collective test concluded:") != std::string_view::npos) {
+      if (columns_) end_run();  // the name is not that of the next run
     } else if (at(0) == "size" && at(1) == "count") {
       heading(words);
     } else if (columns_ && at(0).starts_with('(') && text.find("/s)") != std::string_view::npos) {
@@ -365,10 +390,38 @@ class NcclTestsReader {
     const auto program = std::ranges::find_if(
         words, [](const Word& word) { return collective_of(word.text).has_value(); });
     if (columns_ && (variables || program != words.end())) end_run();
-    if (program != words.end()) run_.collective = collective_of(program->text);
+    if (program != words.end()) {
+      run_.collective = collective_of(program->text);
+      program_options(program + 1, words.end());
+    }
     run_.set_variables(text);
     if (std::ranges::find(words, "export", &Word::text) != words.end()) {
       exported_.append(" ").append(text);
+    }
+    const auto unset = std::ranges::find(words, "unset", &Word::text);
+    for (auto name = unset; name != words.end(); ++name) {
+      if (!name->text.starts_with("NCCL_")) continue;
+      run_.set_variable(name->text, "");
+      exported_.append(fmt::format(" {}=", name->text));
+    }
+  }
+
+  // Options of nccl-tests that its output does not repeat.
+  template <class Iterator>
+  void program_options(Iterator word, Iterator end) {
+    for (; word != end && word + 1 != end; ++word) {
+      if (number_of<int>((word + 1)->text).value_or(0) <= 0) continue;
+      if (word->text == "-R" || word->text == "--local_register") {
+        run_.notes.push_back(
+            fmt::format("the buffers were registered ({} {}), for which NCCL has other kernels; "
+                        "the simulation is of buffers that were not",
+                        word->text, (word + 1)->text));
+      }
+      if (word->text == "-D" || word->text == "--device_implementation") {
+        run_.notes.push_back(
+            fmt::format("kernels of the test ran the calls ({} {}); the simulation is of NCCL's",
+                        word->text, (word + 1)->text));
+      }
     }
   }
 
@@ -384,10 +437,27 @@ class NcclTestsReader {
     }
   }
 
+  // Reads "Using network Socket" and "Selected Provider is efa".
+  void network(const std::vector<Word>& words) {
+    for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+      const std::string_view last = words[i + 2].text;
+      if (words[i].text == "Using" && words[i + 1].text == "network") {
+        if (last == "Socket") run_.network = NetworkKind::Tcp;
+        if (last.starts_with("IB")) run_.network = NetworkKind::InfiniBand;
+      }
+      const bool provider = words[i].text == "Provider" || words[i].text == "provider";
+      if (!provider || words[i + 1].text != "is") continue;
+      if (last.starts_with("efa")) run_.network = NetworkKind::Efa;
+      if (last.starts_with("cxi")) run_.network = NetworkKind::Slingshot;
+      if (last.starts_with("tcp")) run_.network = NetworkKind::Tcp;
+    }
+  }
+
   // Reads "alpha0:7000:7100 [0] NCCL INFO NCCL_ALGO set by environment to Tree".
   void debug_line(std::string_view text) {
     const std::vector<Word> words = words_of(text);
     release(words);
+    network(words);
     for (std::size_t i = 0; i + 5 < words.size(); ++i) {
       const bool set = words[i + 1].text == "set" && words[i + 2].text == "by" &&
                        words[i + 3].text == "environment" && words[i + 4].text == "to";
@@ -421,10 +491,9 @@ class NcclTestsReader {
       return;
     }
     if (words.size() < columns_->count || (was_cut_ && words.size() > columns_->count)) {
-      fail(words.front(),
-           fmt::format("found {} fields; the heading has {} (a log that was cut ends so; if output "
-                       "of NCCL_DEBUG stands in a row, set NCCL_DEBUG_FILE for the run)",
-                       words.size(), columns_->count));
+      short_row_ = row_;
+      if (words.size() > columns_->count) fail_short_row();
+      return;
     }
     Measurement row;
     row.bytes = *number_of<std::uint64_t>(words.front().text);
@@ -461,6 +530,8 @@ class NcclTestsReader {
   std::size_t number_ = 0;
   SourceLocation first_;  // of the first line that is not empty
   std::string first_text_;
+  Line row_;              // the line that is read
+  Line short_row_;        // a row with too few fields, whose rest follows if NCCL's output cut it
   Line cut_;              // first part of a row whose rest follows
   bool was_cut_ = false;  // the line was put together
   bool heading_seen_ = false;

@@ -59,7 +59,8 @@ Json block_json(const BlockSummary& block) {
                         {"source", series.source},
                         {"points", std::move(points)},
                         {"best_ring", error_json(block.ring_errors[i])},
-                        {"best", error_json(block.best_errors[i])}});
+                        {"compared_with", series.compared_with},
+                        {"own", error_json(block.errors[i])}});
   }
   Json speedups = Json::array();
   for (const MeasuredSpeedups& one : block.measured_speedups) {

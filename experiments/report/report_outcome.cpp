@@ -96,13 +96,13 @@ std::string speedup_sentence(const Experiment& experiment, const ResultSummary& 
 std::string measured_sentence(const ResultSummary& summary) {
   std::vector<double> ratios;
   for (const BlockSummary& block : summary.blocks) {
-    for (const MeasuredError& error : block.best_errors) {
+    for (const MeasuredError& error : block.errors) {
       for (const auto& ratio : error.ratios) ratios.push_back(ratio.second);
     }
   }
   if (ratios.empty()) return "";
   return fmt::format(
-      "The fastest simulated time is off the measured one by {:.1f} % in the geometric mean of {}.",
+      "The simulated time is off the measured one by {:.1f} % in the geometric mean of {}.",
       100 * geometric_mean_error(ratios), counted(ratios.size(), "point"));
 }
 

@@ -86,11 +86,11 @@
     const withMeasured = blocks.filter(block => block.measured.length > 0);
     return withMeasured.map(block => {
       const sizes = report.distinct(block.measured.flatMap(series =>
-          series.best.ratios.map(([bytes]) => bytes))).sort((a, b) => a - b);
+          series.own.ratios.map(([bytes]) => bytes))).sort((a, b) => a - b);
       const head = sizeHead(sizes);
       head.firstChild.append(element('th', {}, 'error'));
       const rows = block.measured.flatMap(series => [['best ring', series.best_ring],
-                                                     ['best of all', series.best]]
+                                                     [series.compared_with, series.own]]
           .filter(([, error]) => error.ratios.length > 0)
           .map(([name, error]) => {
             const ratios = new Map(error.ratios);

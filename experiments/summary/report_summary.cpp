@@ -114,6 +114,9 @@ SizeSummary summarize_size(std::span<const ResultRow> rows, const std::vector<bo
     const ConfigTime time = over_seeds(rows, speedups, config);
     std::optional<ConfigTime>& least = any || compete[config.front()] ? best : other;
     if (!least || time.time_us < least->time_us) least = time;
+    const bool library =
+        time.algorithm.starts_with("nccl-default") || time.algorithm.starts_with("rccl-default");
+    if (library && !summary.library) summary.library = time;
     if (is_ring(time.algorithm) &&
         (!summary.best_ring || time.time_us < summary.best_ring->time_us)) {
       summary.best_ring = time;
@@ -139,35 +142,44 @@ std::size_t add_measured(BlockSummary& block, std::span<const MeasuredRow> measu
       return s.system == row.system && s.config == row.config;
     });
     if (series == block.measured.end()) {
-      block.measured.push_back({row.system, row.config, row.source, {}});
+      block.measured.push_back({.system = row.system,
+                                .config = row.config,
+                                .source = row.source,
+                                .library_chose = row.library_chose,
+                                .points = {}});
       series = block.measured.end() - 1;
     }
     series->points.emplace_back(row.size_bytes, row.time_us);
   }
   for (MeasuredSeries& series : block.measured) {
     std::sort(series.points.begin(), series.points.end());
+    series.compared_with = kBestOfAll;
     MeasuredError ring;
-    MeasuredError best;
+    MeasuredError own;
     for (SizeSummary& size : block.sizes) {
+      const bool library = series.library_chose && size.library;
+      if (library) series.compared_with = size.library->algorithm;
+      const double simulated_us = library ? size.library->time_us : size.best.time_us;
+      size.simulated_us.push_back(simulated_us);
       const auto point = std::find_if(series.points.begin(), series.points.end(),
                                       [&](const auto& p) { return p.first == size.bytes; });
       std::optional<double> time_us;
       if (point != series.points.end()) {
         time_us = point->second;
-        best.ratios.emplace_back(size.bytes, size.best.time_us / *time_us);
+        own.ratios.emplace_back(size.bytes, simulated_us / *time_us);
         if (size.best_ring) {
           ring.ratios.emplace_back(size.bytes, size.best_ring->time_us / *time_us);
         }
       }
       size.measured_us.push_back(time_us);
     }
-    for (MeasuredError* error : {&ring, &best}) {
+    for (MeasuredError* error : {&ring, &own}) {
       std::vector<double> ratios;
       for (const auto& [bytes, ratio] : error->ratios) ratios.push_back(ratio);
       error->error = geometric_mean_error(ratios);
     }
     block.ring_errors.push_back(std::move(ring));
-    block.best_errors.push_back(std::move(best));
+    block.errors.push_back(std::move(own));
   }
   return taken;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,15 +41,26 @@ struct ConfigTime {
 struct SizeSummary {
   std::uint64_t bytes = 0;
   ConfigTime best;  ///< shortest time of a row that competes; a tie goes to the first in row order
-  std::optional<ConfigTime> best_ring;             ///< best of the algorithms "ring" and "ring-…"
+  std::optional<ConfigTime> best_ring;  ///< best of the algorithms "ring" and "ring-…"
+  /// What a library chooses by default: the first of the experiment's tuners that does.
+  std::optional<ConfigTime> library{};
   std::vector<std::optional<double>> measured_us;  ///< in the order of BlockSummary::measured
+  /// The time that each measured one is compared with, in the same order: that of `library` if the
+  /// library chose the measured configuration, and the experiment simulates its choice; else that
+  /// of `best`.
+  std::vector<double> simulated_us{};
 };
+
+/// MeasuredSeries::compared_with of times that no library chose.
+inline constexpr std::string_view kBestOfAll = "best of all";
 
 /// The measured times of one (system, config) for one fabric and collective.
 struct MeasuredSeries {
   std::string system;
   std::string config;
-  std::string source;                                    ///< source of its first row
+  std::string source;  ///< source of its first row
+  bool library_chose = false;
+  std::string compared_with{};  ///< "nccl-default:2.23.4", or "best of all"
   std::vector<std::pair<std::uint64_t, double>> points;  ///< (bytes, us), by size
 };
 
@@ -73,7 +85,7 @@ struct BlockSummary {
   std::vector<SizeSummary> sizes;  ///< ascending
   std::vector<MeasuredSeries> measured;
   std::vector<MeasuredError> ring_errors;  ///< errors of the best ring, by `measured`
-  std::vector<MeasuredError> best_errors;  ///< errors of the best of all algorithms, by `measured`
+  std::vector<MeasuredError> errors;       ///< errors of SizeSummary::simulated_us, by `measured`
   std::vector<MeasuredSpeedups> measured_speedups;  ///< if the experiment asks for them
 };
 

@@ -103,10 +103,20 @@ std::string measured_systems(const BlockSummary& block) {
   std::vector<std::string> systems;
   for (const MeasuredSeries& series : block.measured) {
     if (std::find(systems.begin(), systems.end(), series.system) == systems.end()) {
-      systems.push_back(series.system);
+      systems.push_back(series.system == "measured" ? "your machine" : series.system);
     }
   }
   return fmt::format("{}", fmt::join(systems, ", "));
+}
+
+// "beside times measured on Alps-GH200; sim/meas of default is that of nccl-default:2.23.4"
+std::string beside_text(const BlockSummary& block) {
+  std::string text = "beside times measured on " + measured_systems(block);
+  for (const MeasuredSeries& series : block.measured) {
+    if (series.compared_with == kBestOfAll) continue;
+    text += fmt::format("; sim/meas of {} is that of {}", series.config, series.compared_with);
+  }
+  return text + "\n";
 }
 
 // The configuration's name, with the system's name if the block has measurements of several
@@ -126,7 +136,7 @@ std::vector<Column> measured_columns(const BlockSummary& block) {
         values_of(block, [&](const SizeSummary& s) { return s.measured_us[i]; }), 2, 4));
     const auto ratio = [&](const SizeSummary& size) -> std::optional<double> {
       if (!size.measured_us[i]) return std::nullopt;
-      return size.best.time_us / *size.measured_us[i];
+      return size.simulated_us[i] / *size.measured_us[i];
     };
     columns.push_back(number_column("sim/", "meas", values_of(block, ratio), 2, 2));
   }
@@ -147,10 +157,10 @@ std::string block_text(const Experiment& experiment, const BlockSummary& block,
   if (total_width(columns) + total_width(beside) <= kWidest) {
     std::move(beside.begin(), beside.end(), std::back_inserter(columns));
     text += format_columns(columns);
-    return text + "  measured on " + measured_systems(block) + "\n";
+    return text + "  " + beside_text(block);
   }
   text += format_columns(columns);
-  text += "\n  beside times measured on " + measured_systems(block) + "\n";
+  text += "\n  " + beside_text(block);
   Column best = number_column(
       "best", "us", values_of(block, [](const SizeSummary& size) { return size.best.time_us; }), 2,
       4);
@@ -179,14 +189,18 @@ std::string errors_text(const ResultSummary& summary) {
                               {"collective", "", true},
                               {"measured", "", true},
                               {"best ring", "", false},
-                              {"best of all", "", false}};
+                              {std::string(kBestOfAll), "", false}};
   for (const BlockSummary& block : summary.blocks) {
     for (std::size_t i = 0; i < block.measured.size(); ++i) {
       columns[0].cells.push_back(block.fabric);
       columns[1].cells.push_back(block.collective);
       columns[2].cells.push_back(block.measured[i].system + " " + block.measured[i].config);
       columns[3].cells.push_back(error_cell(block.ring_errors[i]));
-      columns[4].cells.push_back(error_cell(block.best_errors[i]));
+      const std::string& compared_with = block.measured[i].compared_with;
+      const bool library = compared_with != kBestOfAll;
+      columns[4].cells.push_back((library ? compared_with + ": " : "") +
+                                 error_cell(block.errors[i]));
+      if (library) columns[4].heading = "best of all, or the library's choice";
     }
   }
   if (columns[0].cells.empty()) return "";

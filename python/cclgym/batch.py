@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 import warnings
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -143,20 +143,27 @@ class Comparison(Table):
 
 
 def compare(measured: str | os.PathLike[str], *, fabric: str | os.PathLike[str] | None = None,
-            cost_model: str | os.PathLike[str] | None = None, systems: list[str] | None = None,
-            collectives: list[str] | None = None, max_ranks: int | None = None,
+            cost_model: str | os.PathLike[str] | None = None, system: str | Sequence[str] = (),
+            collective: str | Sequence[str] = (), max_ranks: int | None = None,
             nccl: str | None = None, tuner: str | None = None, ranks: int | None = None,
             nodes: int | None = None, progress: Progress | None = None) -> Comparison:
     """Simulates every row of a CSV file of measured times, or of output of nccl-tests
-    (docs/fit.md). The arguments are the options of `cclgym compare`. fabric: if None, that of the
-    row's system or, with a warning, that of the GPUs which the output names. tuner: what chose in
-    rows that do not state it: a tuner, or ALGORITHM[/PROTOCOL[/CHANNELS]]. ranks, nodes: for output
-    that does not state them. Raises UserError at the place of a
-    mistake in the file; Ctrl-C stops between cells."""
+    (docs/fit.md). The arguments are the options of `cclgym compare`. fabric: a name or the path of
+    a fabric file; if None, that of the row's system or, with a warning, that of the GPUs which the
+    output names. system, collective: one or several, whose rows are used, or what the file does not
+    name. tuner: what chose in rows that do not state it: a tuner, or
+    ALGORITHM[/PROTOCOL[/CHANNELS]]. ranks, nodes: for output that does not state them. Raises
+    UserError at the place of a mistake in the file; Ctrl-C stops between cells."""
+    if fabric is not None and not isinstance(fabric, (str, os.PathLike)):
+        raise _core.UserError(f"fabric is a {type(fabric).__name__}; expected a name or the path of a fabric file")
     done = _core.compare(
         os.fspath(measured), None if fabric is None else os.fspath(fabric),
-        None if cost_model is None else os.fspath(cost_model), systems or [], collectives or [],
+        None if cost_model is None else os.fspath(cost_model), _names(system), _names(collective),
         max_ranks, nccl, tuner, ranks, nodes, progress)
     for caveat in done["warnings"]:
         warnings.warn(caveat, UserWarning, stacklevel=2)
     return Comparison(done)
+
+
+def _names(names: str | Sequence[str]) -> list[str]:
+    return names.split(",") if isinstance(names, str) else list(names)

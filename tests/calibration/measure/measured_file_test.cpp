@@ -283,6 +283,8 @@ TEST_CASE("the CSV of rccl-tests has other names for the columns", "[calibration
   CHECK(rows[1].nodes == 2);
   CHECK(refusal(header + "0,AllReduce,1,8,8,1,4096,float,sum,0,21.00,1,1.75,3\n") ==
         "m.csv:2:51: wrong is 3; times of a wrong run are meaningless");
+  const File unchecked(header + "0,AllReduce,1,8,8,1,4096,float,sum,0,21.00,1,1.75,N/A\n");
+  CHECK(read_measured_file(unchecked.path).size() == 1);
 }
 
 TEST_CASE("rows are simulated as their release, their environment or the user says",
@@ -343,6 +345,47 @@ TEST_CASE("rows are simulated as their release, their environment or the user sa
               "m.csv:2:1: rows of one call differ in type: float and half, which "
               "the simulation leaves out; the time of each size is their median"});
   }
+  SECTION(
+      "runs with other variables are one cell, with a warning; those of other GPUs are refused") {
+    row.nccl_version = "2.21.5";
+    Measurement other = row;
+    other.settings = "NCCL_NVLS_ENABLE=0";
+    const std::vector<Measurement> rows{row, other};
+    CHECK(make_cells(rows, {}, "m.csv").warnings ==
+          std::vector<std::string>{
+              "m.csv:2:1: rows of one call differ in settings: no variables and "
+              "NCCL_NVLS_ENABLE=0, which the simulation leaves out; the time of each size is their "
+              "median"});
+    row.gpu = "NVIDIA H100 80GB HBM3";
+    other.gpu = "NVIDIA A100-SXM4-40GB";
+    const std::vector<Measurement> two{row, other};
+    CHECK(thrown([&] { return make_cells(two, {}, "m.csv"); }) ==
+          "m.csv:2:1: the run is on NVIDIA A100-SXM4-40GB, but the same call in line 2 on NVIDIA "
+          "H100 80GB HBM3; give each machine a file of its own");
+  }
+  SECTION("the network and the rails of a log are those of the fabric, or a warning says so") {
+    row.nccl_version = "2.21.5";
+    row.system.clear();
+    CellFilter filter{.fabric = "hgx-h100"};
+    row.network = NetworkKind::InfiniBand;
+    CHECK(cell_of(row, filter).second.empty());
+    row.network = NetworkKind::Tcp;
+    REQUIRE(cell_of(row, filter).second.size() == 1);
+    CHECK(cell_of(row, filter)
+              .second[0]
+              .find("network tcp, but hgx-h100 is simulated on "
+                    "infiniband") != std::string::npos);
+    row.network.reset();
+    row.cross_nic = false;
+    CHECK(cell_of(row, filter).second.size() == 1);
+    filter.fabric = "alps";
+    CHECK(cell_of(row, filter).second.empty());
+    CHECK(cell_of(row, filter).first.fabric.cross_nic == false);
+    Measurement crossing = row;
+    crossing.cross_nic = true;
+    const std::vector<Measurement> rows{row, crossing};
+    CHECK(make_cells(rows, filter, "m.csv").cells.size() == 2);
+  }
   SECTION("sendrecv_perf also sends from the last rank to the first one") {
     row.nccl_version = "2.21.5";
     row.collective = CollectiveKind::AllToNext;
@@ -376,6 +419,23 @@ TEST_CASE("rows are simulated as their release, their environment or the user sa
     filter.channels_named = false;
     CHECK(cell_of(row, filter).first.tuner == "nccl-default:2.18.0:LL128:tree");
     CHECK_FALSE(cell_of(row, filter).first.named);
+    // Nor is the protocol, if it is not named.
+    filter = {};
+    set_tuner(filter, "tree", {});
+    CHECK(cell_of(row, filter).first.tuner == "nccl-default:2.18.0::tree");
+    set_tuner(filter, "tree/LL128", {});
+    CHECK(cell_of(row, filter).first.tuner == "nccl-default:2.18.0:LL128:tree");
+    // NCCL's tuner has the release of the row, unless it names one.
+    filter = {};
+    set_tuner(filter, "nccl-default", {});
+    row.nccl_version = "2.21.5";
+    CHECK(cell_of(row, filter).first.nccl_version == "2.21.5");
+    CHECK(cell_of(row, filter).first.tuner.empty());
+    set_tuner(filter, "nccl-default:2.18", {});
+    CHECK(cell_of(row, filter).first.nccl_version == "2.18.0");
+    filter = {};
+    filter.named = Config{.algorithm = "tree", .protocol = Protocol::LL128, .channels = 2};
+    filter.channels_named = false;
     row.nccl_version.clear();
     row.system.clear();
     filter.fabric = "hgx-h100";

@@ -71,6 +71,12 @@ TEST_CASE("the name of the program gives the collective; two runs may follow eac
   REQUIRE(rows.size() == 4);
   CHECK(rows[0].collective == CollectiveKind::AllGather);
   CHECK(rows[3].collective == CollectiveKind::ReduceScatter);
+  // A run that is over does not name the next one.
+  const std::string over = "# Collective test starting: reduce_scatter_perf\n" + kRun +
+                           "#\n# Collective test concluded: reduce_scatter_perf\n";
+  CHECK(read(over).at(1).collective == CollectiveKind::ReduceScatter);
+  CHECK(thrown([&] { return read(over + kRun); }).find("does not name the collective") !=
+        std::string::npos);
 }
 
 TEST_CASE("in-place times are used if there are no others", "[calibration][nccl-tests-text]") {
@@ -139,6 +145,17 @@ TEST_CASE("a list of devices without one of its ranks is refused",
   CHECK(thrown([&] { return read(lost, context); })
             .ends_with("the list of devices has rank 3, but not rank 2; expected the lines of all "
                        "ranks"));
+}
+
+TEST_CASE("a list of devices that somebody shortened is refused",
+          "[calibration][nccl-tests-text]") {
+  const std::string list = changed(
+      "#  Rank  3 Group  0 Pid  52632 on      nodeB device  1 [0x46]"
+      " NVIDIA A100-SXM4-40GB\n",
+      "#  ...\n");
+  CHECK(thrown([&] {
+          return read("$ ./all_reduce_perf\n" + list);
+        }).find("the list of devices is cut") != std::string::npos);
 }
 
 TEST_CASE("groups of calls, CUDA graphs and bandwidths of other ranks are notes of their rows",
@@ -349,7 +366,17 @@ TEST_CASE("headings may have lost their #, and lines may have a prefix",
                                                                  : line) +
             "\n";
   }
-  for (const std::string& text : {bare, tagged}) {
+  const auto with_prefix = [&](const std::string& prefix) {
+    std::istringstream all(log);
+    std::string text;
+    for (std::string line; std::getline(all, line);) text += prefix + line + "\n";
+    return text;
+  };
+  for (const std::string& text :
+       {bare, tagged, with_prefix("[pod/nccl-abc/mpi] 2026-05-04T08:00:01.000000001Z "),
+        with_prefix("nccl-1  | 2026-05-04T08:00:01.1Z "), with_prefix("0: 2026-05-04T08:00:01Z "),
+        with_prefix("2026-05-04T08:00:01+0000 n0 nccl[7000]: ")}) {
+    CAPTURE(text);
     const auto rows = read(text);
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].ranks == 8);
@@ -373,6 +400,17 @@ TEST_CASE("rows that output of NCCL_DEBUG cuts are put together",
         with(log, kFirstHalf, "beta9:1:2" + info + kFirstHalf + "beta9:1:2" + info)}) {
     CAPTURE(text);
     const auto rows = read(text);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].bytes == 4096);
+    CHECK(rows[0].time_us == Approx(21.0));
+  }
+  // NCCL's warnings begin with a line break, wherever the row is.
+  const std::string warning =
+      "\n[2026-05-04 08:00:01] alpha0:7000:7100 [3] misc/socket.cc:100 NCCL WARN Connection "
+      "closed\n";
+  const std::string row = kFirstHalf + kSecondHalf;
+  for (std::size_t at = 1; at + 1 < row.size(); ++at) {
+    const auto rows = read(with(log, row, row.substr(0, at) + warning + row.substr(at)));
     REQUIRE(rows.size() == 1);
     CHECK(rows[0].bytes == 4096);
     CHECK(rows[0].time_us == Approx(21.0));
@@ -413,6 +451,16 @@ TEST_CASE("hosts of one name are as many nodes as each device occurs",
   context.nodes = 2;
   CHECK(read(log_of(listed({"worker", "worker"}, 8)), context).at(0).nodes == 2);
   CHECK(read(log_of(listed({"worker", "worker", "other", "other"}, 4))).at(0).nodes == 4);
+  // Buses of their own may be those of a larger node. The user knows.
+  std::string buses = log_of(listed({"worker", "worker"}, 8));
+  for (std::size_t at = buses.find("[0"), k = 0; at != std::string::npos;
+       at = buses.find("[0", at + 2), ++k) {
+    buses[at + 1] = k < 8 ? '0' : '1';
+  }
+  CHECK(read(buses).at(0).nodes == 1);
+  CHECK(read(buses, context).at(0).nodes == 2);
+  context.nodes = 4;
+  CHECK_THROWS_AS(read(buses, context), UserError);
   std::vector<Listed> uneven = listed({"worker", "worker"}, 4);
   uneven.back().device = 5;
   CHECK(thrown([&] { return read(log_of(uneven)); }).find("devices that occur up to 2 times") !=
@@ -502,6 +550,38 @@ TEST_CASE("NCCL_ALGO and NCCL_PROTO say what NCCL may choose", "[calibration][nc
   CHECK(exported[0].allowed.empty());
   CHECK(exported[1].allowed == "::ring");
   CHECK(exported[2].allowed == "::ring");
+  const auto unset = read("$ export NCCL_ALGO=Ring NCCL_NVLS_ENABLE=0\n" +
+                          log_of(listed({"alpha0"}, 8)) + "+ unset NCCL_ALGO NCCL_NVLS_ENABLE\n" +
+                          log_of(listed({"alpha0"}, 8)) + log_of(listed({"alpha0"}, 8)));
+  REQUIRE(unset.size() == 3);
+  CHECK(unset[0].allowed == "::ring");
+  CHECK(unset[0].settings == "NCCL_NVLS_ENABLE=0");
+  for (std::size_t k : {std::size_t{1}, std::size_t{2}}) {
+    CHECK(unset[k].allowed.empty());
+    CHECK(unset[k].settings.empty());
+    CHECK(unset[k].notes.empty());
+  }
+  CHECK(allowed("$ NCCL_CROSS_NIC=0 ./all_reduce_perf\n", "").cross_nic == false);
+  CHECK(allowed("$ NCCL_CROSS_NIC=2 ./all_reduce_perf\n", "").cross_nic == true);
+  CHECK_FALSE(rows[0].cross_nic);
+}
+
+TEST_CASE("a log says its network, and its command what the output leaves out",
+          "[calibration][nccl-tests-text]") {
+  const auto first = [](const std::string& front, const std::string& inside) {
+    return read(front + log_of(listed({"alpha0"}, 8), inside)).at(0);
+  };
+  const std::string info = "alpha0:7000:7100 [0] NCCL INFO ";
+  CHECK(first("", info + "Using network Socket\n").network == NetworkKind::Tcp);
+  CHECK(first("", info + "Using network IB\n").network == NetworkKind::InfiniBand);
+  CHECK(first("", info + "NET/OFI Selected Provider is efa (found 4 nics)\n").network ==
+        NetworkKind::Efa);
+  CHECK(first("", info + "NET/OFI Selected Provider is cxi (found 4 nics)\n").network ==
+        NetworkKind::Slingshot);
+  CHECK_FALSE(first("", info + "Using network Other\n").network);
+  CHECK(first("$ ./all_reduce_perf -b 8 -R 2\n", "").notes.size() == 1);
+  CHECK(first("$ ./all_reduce_perf -b 8 -D 2\n", "").notes.size() == 1);
+  CHECK(first("$ ./all_reduce_perf -b 8 -R 0 -g 8\n", "").notes.empty());
 }
 
 }  // namespace

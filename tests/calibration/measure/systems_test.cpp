@@ -81,6 +81,21 @@ TEST_CASE("the fabrics of a row's GPUs", "[calibration][systems]") {
   row.gpu = "Tesla V100-SXM2-32GB";
   row.ranks = 16;
   CHECK(fabrics_like(row) == std::vector<std::string>{"dgx2"});
+  // A DGX-1 is a fabric of all of its GPUs.
+  row.ranks = 2;
+  CHECK(fabrics_like(row) == std::vector<std::string>{"abci-v", "ndv2", "dgx2"});
+  row.ranks = 6;
+  CHECK(fabrics_like(row) == std::vector<std::string>{"ndv2", "dgx2"});
+  row.gpu = "NVIDIA H100 80GB HBM3";
+  row.ranks = 16;
+  row.nodes = 2;
+  CHECK(fabrics_like(row) == std::vector<std::string>{"hgx-h100"});
+  row.network = NetworkKind::Efa;
+  CHECK(fabrics_like(row) == std::vector<std::string>{"aws-p5"});
+  row.network = NetworkKind::Tcp;
+  CHECK(fabrics_like(row) == std::vector<std::string>{"hgx-h100"});
+  row.network.reset();
+  row.nodes = 1;
   row.gpu = "NVIDIA GH200 480GB";
   CHECK(fabrics_like(row).empty());  // 16 on one node
   row.nodes = 4;

@@ -199,6 +199,20 @@ TEST_CASE("the choice is the fastest of what is allowed", "[cost_models][nccl-ch
                   UserError);
 }
 
+TEST_CASE("before 2.24, NCCL_ALGO=Tree leaves rings to what has no tree",
+          "[cost_models][nccl-choice]") {
+  NcclComm comm;
+  comm.ranks = 8;
+  comm.nodes = 1;
+  set_graph(comm, A::Ring, nccl_graph(12, 24, 24));
+  set_graph(comm, A::Tree, nccl_graph(12, 24, 24));
+  const NcclAlgorithmSet tree{1ULL << static_cast<std::size_t>(A::Tree)};
+  CHECK(nccl_of("2.18.3", comm).choose(C::AllGather, kMiB, tree).algorithm == A::Ring);
+  CHECK(nccl_of("2.23.4", comm).choose(C::AllGather, kMiB, tree).algorithm == A::Ring);
+  CHECK(nccl_of("2.18.3", comm).choose(C::AllReduce, kMiB, tree).algorithm == A::Tree);
+  CHECK_THROWS_AS(nccl_of("2.24.3", comm).choose(C::AllGather, kMiB, tree), UserError);
+}
+
 TEST_CASE("channels by traffic: 512 B, 16 KiB or 32 KiB make one worth having",
           "[cost_models][nccl-choice]") {
   const NcclComm comm = a100_comm(1);

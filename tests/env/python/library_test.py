@@ -257,7 +257,7 @@ class CompareTest(Temporary):
 
     def test_same_as_the_command(self):
         command("compare", "--measured", self.FILE, "--system", "MI300Xx8", "--out", self.folder / "c", "--quiet")
-        result = cclgym.compare(self.FILE, systems=["MI300Xx8"])
+        result = cclgym.compare(self.FILE, system="MI300Xx8")
         with open(self.folder / "c" / "compare.csv", encoding="utf-8") as file:
             expected = list(csv.DictReader(file))
         self.assertEqual(result.rows, len(expected))
@@ -272,6 +272,10 @@ class CompareTest(Temporary):
         path.write_text("ranks,collective,size_bytes,time_us_median\n8,allreduce,1024,1 us\n")
         with self.assertRaisesRegex(cclgym.UserError, r"m.csv:2:18: "):
             cclgym.compare(path, fabric="dgx1")
+        with self.assertRaisesRegex(cclgym.UserError, "fabric is a dict; expected a name or the path"):
+            cclgym.compare(path, fabric={"name": "dgx1"})
+        result = cclgym.compare(self.FILE, system="MI300Xx8", collective="all_gather")
+        self.assertEqual(result.rows, cclgym.compare(self.FILE, system=["MI300Xx8"]).rows)
 
     def test_tuner(self):
         """The choice of rows that do not state it: by name, or by a tuner."""

@@ -173,11 +173,23 @@ TEST_CASE("errors against measured times, at the sizes that have both",
   REQUIRE(block.ring_errors[0].ratios.size() == 2);
   CHECK(block.ring_errors[0].ratios[0].second == 1.1);
   CHECK(block.ring_errors[0].error == Approx(std::sqrt(1.1 * 1.25) - 1).epsilon(1e-14));
-  CHECK(block.best_errors[0].error == Approx(0.25).epsilon(1e-14));  // the ratios 16/20 and 20/25
+  CHECK(block.errors[0].error == Approx(0.25).epsilon(1e-14));  // the ratios 16/20 and 20/25
   CHECK(block.ring_errors[1].ratios.empty());
   CHECK(std::isnan(block.ring_errors[1].error));
   CHECK(block.sizes[0].measured_us[0].value() == 20);
   CHECK_FALSE(block.sizes[2].measured_us[0].has_value());
+  CHECK(block.measured[0].compared_with == kBestOfAll);
+  // What a library chose is compared with its simulated choice, if there is one.
+  std::vector<ResultRow> chosen = rows;
+  chosen.push_back(row("nccl-default:2.21.5", "LL", 1, 1024, 30));
+  chosen.back().program = "ring";
+  beside = {measured("nccl", 1024, 20)};
+  beside.back().library_chose = true;
+  const ResultSummary library = summarize(experiment_of(chosen), chosen, beside);
+  CHECK(library.blocks.at(0).measured.at(0).compared_with == "nccl-default:2.21.5");
+  CHECK(library.blocks[0].errors[0].error == Approx(0.5).epsilon(1e-14));
+  CHECK(table_text(experiment_of(chosen), chosen, beside)
+            .find("; sim/meas of nccl is that of nccl-default:2.21.5\n") != std::string::npos);
 }
 
 TEST_CASE("rows without a positive time are ignored", "[experiments][report-summary]") {

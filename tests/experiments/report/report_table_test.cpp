@@ -56,7 +56,7 @@ ndv4, allreduce: 8 ranks on 1 node, cost model a100
     1KiB  all-pairs  LL         1     40.00     9.12    0.112    0.196     4.38  17.34  0.53
    64KiB  ring       LL128      8     60.00    33.50    1.956    3.424     1.79  36.43  0.92
   256MiB  ring       Simple    24   2345.68  2345.68  114.438  200.267     1.00      -     -
-  measured on Azure-NDv4
+  beside times measured on Azure-NDv4
 
 geometric-mean error against measured times, exp(mean |ln(simulated/measured)|) - 1
   fabric  collective  measured                   best ring          best of all
