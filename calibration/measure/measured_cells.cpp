@@ -144,7 +144,7 @@ std::string difference(const Measurement& one, const Measurement& other) {
   return fmt::format("settings: {} and {}", shown(one.settings), shown(other.settings));
 }
 
-// What a fabric's GPUs and network are.
+// Traits of a fabric on which the simulated choice, or a warning, depends.
 struct FabricTraits {
   bool amd = false;
   NetworkKind network = NetworkKind::InfiniBand;

@@ -119,7 +119,7 @@ std::vector<std::string> fabrics_like(const Measurement& row) {
     // Parts of a node are an option of the fabric.
     const bool part =
         gpus * row.nodes > row.ranks && try_find_option(info.options, "gpus_per_node") != nullptr;
-    // What EFA joins, for instance, is a cloud's variant.
+    // A fabric on EFA, for instance, is a cloud's variant.
     const bool between = row.nodes > 1 && row.network == node->network();
     if (all && between && (info.typical || row.network != NetworkKind::InfiniBand)) {
       on_network.push_back(info.name);

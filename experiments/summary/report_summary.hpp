@@ -42,7 +42,7 @@ struct SizeSummary {
   std::uint64_t bytes = 0;
   ConfigTime best;  ///< shortest time of a row that competes; a tie goes to the first in row order
   std::optional<ConfigTime> best_ring;  ///< best of the algorithms "ring" and "ring-…"
-  /// What a library chooses by default: the first of the experiment's tuners that does.
+  /// Time of the first of the experiment's tuners that choose as a library does by default.
   std::optional<ConfigTime> library{};
   std::vector<std::optional<double>> measured_us;  ///< in the order of BlockSummary::measured
   /// The time that each measured one is compared with, in the same order: that of `library` if the

@@ -275,7 +275,7 @@ class CompareTest(Temporary):
         with self.assertRaisesRegex(cclgym.UserError, "fabric is a dict; expected a name or the path"):
             cclgym.compare(path, fabric={"name": "dgx1"})
         result = cclgym.compare(self.FILE, system="MI300Xx8", collective="all_gather")
-        self.assertEqual(result.rows, cclgym.compare(self.FILE, system=["MI300Xx8"]).rows)
+        self.assertEqual(result.rows, cclgym.compare(self.FILE, system=["MI300Xx8"], collective=["all_gather"]).rows)
 
     def test_tuner(self):
         """The choice of rows that do not state it: by name, or by a tuner."""

@@ -179,7 +179,7 @@ TEST_CASE("errors against measured times, at the sizes that have both",
   CHECK(block.sizes[0].measured_us[0].value() == 20);
   CHECK_FALSE(block.sizes[2].measured_us[0].has_value());
   CHECK(block.measured[0].compared_with == kBestOfAll);
-  // What a library chose is compared with its simulated choice, if there is one.
+  // A library's measured choice is compared with its simulated one, if there is one.
   std::vector<ResultRow> chosen = rows;
   chosen.push_back(row("nccl-default:2.21.5", "LL", 1, 1024, 30));
   chosen.back().program = "ring";
