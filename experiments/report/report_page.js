@@ -49,12 +49,13 @@
       ...report.publishedSection(), ...report.measuredSpeedupSection());
 
   if (data.blocks.some(block => block.measured.length)) {
+    const sources = report.distinct(data.blocks.flatMap(block => block.measured.map(series =>
+        series.source))).filter(source => source);
     page.append(section('Simulated against measured', () => [
-      element('p', {class: 'muted'}, 'Time of the best simulated configuration divided by the ' +
-            'measured time: 1 is exact, above 1 (orange) too slow, below 1 (blue) too fast. ' +
-            'Error: exp(mean |ln(simulated / measured)|) − 1 over the sizes shown. Sources: ' +
-            report.distinct(data.blocks.flatMap(block => block.measured.map(series =>
-                series.source))).join(', ') + '.'),
+      element('p', {class: 'muted'}, 'Simulated time (of the configuration in front of the stroke) ' +
+            'divided by the measured time: 1 is exact, above 1 (orange) too slow, below 1 (blue) ' +
+            'too fast. Error: exp(mean |ln(simulated / measured)|) − 1 over the sizes shown.' +
+            (sources.length ? ` Sources: ${sources.join(', ')}.` : '')),
       ...report.errorTable(data.blocks)]));
   }
 

@@ -13,7 +13,7 @@
 namespace cclgym {
 
 namespace embedded {
-extern const std::string_view clusters;
+extern const std::string_view kClusters;
 }  // namespace embedded
 
 namespace {
@@ -203,7 +203,7 @@ FabricModel model_of(const YamlValue& item) {
 
 std::vector<FabricModel> cluster_models() {
   std::vector<FabricModel> models;
-  const YamlValue document = parse_yaml(embedded::clusters, "clusters.yaml (built in)");
+  const YamlValue document = parse_yaml(embedded::kClusters, "clusters.yaml (built in)");
   for (const YamlValue& item : document.find("clusters")->items()) models.push_back(model_of(item));
   return models;
 }
