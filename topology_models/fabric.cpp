@@ -61,9 +61,11 @@ std::string_view to_string(NetworkKind network) {
     case NetworkKind::Tcp:
       return "tcp";
     case NetworkKind::Efa:
+      return "efa";
+    case NetworkKind::Other:
       break;
   }
-  return "efa";
+  return "other";
 }
 
 int Fabric::server_of(int rank) const {

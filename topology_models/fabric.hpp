@@ -35,9 +35,10 @@ enum class Routing : std::uint8_t {
 
 /// Network between the nodes, and the stack by which a library uses it. InfiniBand: verbs, of
 /// InfiniBand or RoCE. Efa: libfabric over AWS's Elastic Fabric Adapter.
-enum class NetworkKind : std::uint8_t { InfiniBand, Slingshot, Tcp, Efa };
-inline constexpr std::array<NetworkKind, 4> kNetworkKinds{
-    NetworkKind::InfiniBand, NetworkKind::Slingshot, NetworkKind::Tcp, NetworkKind::Efa};
+enum class NetworkKind : std::uint8_t { InfiniBand, Slingshot, Tcp, Efa, Other };
+inline constexpr std::array<NetworkKind, 5> kNetworkKinds{NetworkKind::InfiniBand,
+                                                          NetworkKind::Slingshot, NetworkKind::Tcp,
+                                                          NetworkKind::Efa, NetworkKind::Other};
 
 [[nodiscard]] std::string_view to_string(NodeKind kind);
 [[nodiscard]] std::string_view to_string(LinkKind kind);

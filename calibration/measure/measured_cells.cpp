@@ -200,16 +200,15 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     }
     RunPlan plan = run_plan(system, row);
     if (row.named) plan.named = row.named;
-    const bool stated = plan.named || !row.tuner.empty() || !row.allowed.empty();
+    // The releases of AMD's rows are RCCL's, whose choice has no restrictions here.
+    const bool amd = traits_of(row, system, traits).amd;
+    const bool allowed = !row.allowed.empty() && !(amd && filter.named);
+    const bool stated = plan.named || !row.tuner.empty() || allowed;
     if (!stated) plan.named = filter.named;
     std::string version = row.nccl_version;
     if (version.empty()) version = filter.nccl_version.value_or(system.nccl_version);
     std::string tuner = stated ? row.tuner : filter.tuner;
-    // The release of a row is RCCL's; one that the user names is NCCL's.
-    if (!stated && !plan.named && tuner.empty() && !filter.nccl_version &&
-        traits_of(row, system, traits).amd) {
-      tuner = kRccl;
-    }
+    if (!stated && !plan.named && tuner.empty() && amd) tuner = kRccl;
     if (const auto release = nccl_release_of(tuner)) {
       // Without a release, the tuner has that of the row.
       if (tuner == kNccl) {
@@ -224,6 +223,11 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     const bool of_nccl =
         channels_open && plan.named && nccl_algorithm(plan.named->algorithm).has_value();
     const bool forced = of_nccl && !version.empty();
+    if (plan.refusal.empty() && amd && (of_nccl || allowed)) {
+      plan.refusal =
+          "RCCL's choice under a named algorithm or protocol is not modelled; name all three "
+          "(--tuner ring/Simple/56)";
+    }
     const Config forced_to = forced ? *plan.named : Config{};
     if (forced) plan.named.reset();
     std::vector<std::string> notes = row.notes;
@@ -260,6 +264,12 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
                         "as of {}",
                         row.nccl_version, modelled));
       }
+    }
+    if (allowed && (!filter.tuner.empty() || filter.named)) {
+      notes.emplace_back(
+          "the log states NCCL_ALGO or NCCL_PROTO; --tuner is for rows that do not, and is not "
+          "used "
+          "for these");
     }
     if (row.cross_nic && !fabric_of_row(system, row).cross_nic) {
       notes.push_back(fmt::format("the run had NCCL_CROSS_NIC={}, which the simulation leaves out",
@@ -307,6 +317,12 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       throw UserError(row.where, fmt::format("the run is on {}, but the same call in line {} on "
                                              "{}; give each machine a file of its own",
                                              row.gpu, first.where.line, first.gpu));
+    }
+    if (row.nodes > 1 && first.network && row.network && *first.network != *row.network) {
+      throw UserError(row.where, fmt::format("the run is over {}, but the same call in line {} "
+                                             "over {}; give each network a file of its own",
+                                             to_string(*row.network), first.where.line,
+                                             to_string(*first.network)));
     }
     if (const std::string differs = difference(first, row); !differs.empty()) {
       warnings.try_emplace(fmt::format("rows of one call differ in {}, which the simulation leaves "

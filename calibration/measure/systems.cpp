@@ -156,21 +156,33 @@ GuessedFabric guess_fabric(std::span<const Measurement> rows, const std::string&
   if (first == nullptr || first->gpu.empty()) throw UserError(where, unnamed);
   const int per_node = first->ranks / first->nodes;
   const std::vector<std::string> fabrics = fabrics_like(*first);
+  std::vector<std::string> others;
+  for (const FabricInfo& info : fabric_infos()) {
+    const std::string model = make_fabric({.name = info.name})->gpu_model();
+    if (model.empty() || !is_gpu(first->gpu, model)) continue;
+    if (std::ranges::find(fabrics, info.name) == fabrics.end()) others.push_back(info.name);
+  }
   if (fabrics.empty()) {
-    throw UserError(where, fmt::format("{}; no shipped fabric has {} of {} per node", unnamed,
-                                       per_node, first->gpu));
+    throw UserError(where, others.empty()
+                               ? fmt::format("{}; no shipped fabric has {} of {} per node", unnamed,
+                                             per_node, first->gpu)
+                               : fmt::format("{}; {} have such GPUs, but may be other machines",
+                                             unnamed, fmt::join(others, ", ")));
   }
   if (network && fabrics.size() > 1) {
-    throw UserError(where, fmt::format("{}; {} is the GPU of {}", unnamed, first->gpu,
-                                       fmt::join(fabrics, ", ")));
+    std::vector<std::string> all = fabrics;
+    all.insert(all.end(), others.begin(), others.end());
+    throw UserError(
+        where, fmt::format("{}; {} is the GPU of {}", unnamed, first->gpu, fmt::join(all, ", ")));
   }
-  return {fabrics.front(),
-          fmt::format("{} names {} GPUs per node of {}: simulated on --fabric {}{}", file, per_node,
-                      first->gpu, fabrics.front(),
-                      fabrics.size() == 1
-                          ? ""
-                          : fmt::format(" (also possible: {})",
-                                        fmt::join(fabrics.begin() + 1, fabrics.end(), ", ")))};
+  std::vector<std::string> possible(fabrics.begin() + 1, fabrics.end());
+  if (network && !first->network) possible.insert(possible.end(), others.begin(), others.end());
+  return {
+      fabrics.front(),
+      fmt::format(
+          "{} names {} GPUs per node of {}: simulated on --fabric {}{}", file, per_node, first->gpu,
+          fabrics.front(),
+          possible.empty() ? "" : fmt::format(" (also possible: {})", fmt::join(possible, ", ")))};
 }
 
 FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
@@ -195,7 +207,9 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
   if (system.name == "H100-SXM-slice") spec.nvls = false;
   // Eight of ten settings have NCCL_CROSS_NIC=0 (run.sh of the source). A cell is the median over
   // all ten.
-  if (system.name == "Alps-GH200") spec.cross_nic = false;
+  if (system.name == "Alps-GH200" && system.fabric == "alps" && !row.cross_nic) {
+    spec.cross_nic = false;
+  }
   // AllToAll moves 15 to 22 GB/s out of a node here, which one of its NICs can carry. Rings, which
   // NCCL spreads over both NICs, move 36 GB/s.
   if (of_alcf(system) && row.collective == CollectiveKind::AllToAll) {

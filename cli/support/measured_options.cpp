@@ -71,7 +71,12 @@ std::string refusal_text(std::span<const RefusedRows> refused) {
   std::string text = reasons_text(refused);
   const bool names = text.find("name an algorithm") != std::string::npos ||
                      text.find("name rccl-default") != std::string::npos;
-  if (names) text += "; --tuner rccl-default or --tuner ALGORITHM/PROTOCOL/CHANNELS does so";
+  const bool of_rccl = text.find("RCCL's default choice is modelled") != std::string::npos;
+  if (names && of_rccl) {
+    text += "; --tuner ALGORITHM/PROTOCOL/CHANNELS does so";
+  } else if (names) {
+    text += "; --tuner rccl-default or --tuner ALGORITHM/PROTOCOL/CHANNELS does so";
+  }
   return text;
 }
 

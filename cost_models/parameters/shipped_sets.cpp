@@ -119,11 +119,15 @@ SetsOfFabric sets_of(const Fabric& fabric) {
   const auto inside = [](const ShippedSet& set) { return set.for_other_networks; };
   const auto both = [&](const ShippedSet& set) { return on_network(set) && inside(set); };
   if (const ShippedSet* const own = find_set(gpus, on_network)) return {own, own};
+  // One node has no messages between nodes.
+  const bool one_node = fabric.servers() == 1 && !gpus.empty();
+  if (const ShippedSet* const own = one_node ? find_set(gpus, inside) : nullptr) return {own, own};
   const GpuModel* const gpu = find_gpu_model(gpus);
   if (gpu == nullptr) return {};
   SetsOfFabric sets{.inside = find_set(gpus, inside)};
   if (sets.inside == nullptr) sets.inside = nearest_set(*gpu, both);
   if (sets.inside == nullptr) sets.inside = nearest_set(*gpu, inside);
+  if (one_node) return {sets.inside, sets.inside};
   sets.network = nearest_set(*gpu, on_network);
   // A socket, for instance, does not ask who made the GPU.
   if (sets.network == nullptr) {
@@ -166,6 +170,12 @@ ParameterSet composed(ParameterSet inside, const ParameterSet& network) {
     inside.fitted_to.reset();
   }
   return inside;
+}
+
+constexpr std::string_view kOver = " over ";
+
+std::string_view network_text(const Fabric& fabric) {
+  return fabric.network() == NetworkKind::Other ? "another network" : to_string(fabric.network());
 }
 
 constexpr std::string_view kNoGpuModel = "no GPU model";
@@ -232,8 +242,8 @@ ParameterSet parameter_set_for(std::string_view name, const Fabric& fabric) {
   ParameterSet set = shipped_parameter_set(its_name);
   if (!describes(set.model.gpu_models, gpus)) {
     set.model.misfit = std::string(kNoSetFor) + gpus;
-  } else if (network != inside) {
-    set.model.misfit = fmt::format("{}{} over {}", kNoSetFor, gpus, to_string(fabric.network()));
+  } else if (fabric.servers() > 1 && inside->network != fabric.network()) {
+    set.model.misfit = fmt::format("{}{}{}{}", kNoSetFor, gpus, kOver, network_text(fabric));
   }
   return set;
 }
@@ -255,14 +265,15 @@ std::string cost_model_warning(const CostModel& model, const Fabric& fabric) {
                              ? "processes that have no GPUs"
                              : fmt::format("{}", fmt::join(model.gpu_models, " and "));
   if (model.misfit.starts_with(kNoSetFor)) {
-    const bool networks = model.name.find(kComposes) != std::string::npos;
+    const bool composed = model.name.find(kComposes) != std::string::npos;
+    const bool networks = composed || model.misfit.find(kOver) != std::string::npos;
     return fmt::format(
         "no parameter set was fitted to {}, so {} stands for it: {}; name a cost model to choose "
         "another, or to avoid this warning",
         networks ? fmt::format("the {} of fabric '{}' over {}", fabric.gpu_model(), fabric.name(),
-                               to_string(fabric.network()))
+                               network_text(fabric))
                  : fmt::format("the {} of fabric '{}'", fabric.gpu_model(), fabric.name()),
-        networks ? fmt::format("{}, which takes its network from another set,", model.name)
+        composed ? fmt::format("{}, which takes its network from another set,", model.name)
                  : fmt::format("{}, that of {},", model.name, of),
         kStandInText);
   }

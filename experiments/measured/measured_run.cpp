@@ -198,13 +198,24 @@ void MeasuredRun::set_variable(std::string_view name, std::string_view value) {
 }
 
 void MeasuredRun::set_variables(std::string_view text) {
+  std::string_view named;  // "NCCL_ALGO" behind mpiexec's -genv, whose value is a word of its own
+  std::string_view before;
   for (std::string_view word : split(text, ' ')) {
+    if (word.empty()) continue;
+    if (!named.empty()) set_variable(named, word);
+    named = {};
     const std::size_t start = word.find("NCCL_");
-    const std::size_t equals = word.find('=');
-    if (start == std::string_view::npos || equals == std::string_view::npos || equals < start) {
-      continue;
+    if (start != std::string_view::npos) {
+      // srun's "--export=ALL,NCCL_ALGO=Ring,NCCL_PROTO=LL" has several.
+      const bool several = word.starts_with("--export=");
+      for (std::string_view part : split(word.substr(start), several ? ',' : ' ')) {
+        const std::size_t equals = part.find('=');
+        if (equals == std::string_view::npos) continue;
+        set_variable(part.substr(0, equals), part.substr(equals + 1));
+      }
+      if (before == "-genv" || before == "-env") named = word;
     }
-    set_variable(word.substr(start, equals - start), word.substr(equals + 1));
+    before = word;
   }
 }
 

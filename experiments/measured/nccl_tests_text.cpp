@@ -169,6 +169,7 @@ class NcclTestsReader {
       fail(words.front(), fmt::format("size is {}; expected a number without separators",
                                       quoted(words.front().text)));
     }
+    commented_ = words.front().text.starts_with('#');
     // Pages and chats drop the # of a heading.
     while (!words.empty() && words.front().text.starts_with('#') &&
            words.front().text != "#wrong") {
@@ -386,6 +387,11 @@ class NcclTestsReader {
   // A command in front of it may export variables, for all later runs.
   void program_line(std::string_view text, const std::vector<Word>& words) {
     release(words);
+    // A shell's separators: "unset NCCL_ALGO; ./all_reduce_perf".
+    std::string commands(text);
+    for (char& c : commands) {
+      if (c == ';' || c == '&') c = ' ';
+    }
     const bool variables = text.find("NCCL_") != std::string_view::npos;
     const auto program = std::ranges::find_if(
         words, [](const Word& word) { return collective_of(word.text).has_value(); });
@@ -394,13 +400,24 @@ class NcclTestsReader {
       run_.collective = collective_of(program->text);
       program_options(program + 1, words.end());
     }
-    run_.set_variables(text);
-    if (std::ranges::find(words, "export", &Word::text) != words.end()) {
-      exported_.append(" ").append(text);
+    if (words.front().text == "echo") return;
+    const std::vector<Word> parts = words_of(commands);
+    const bool prompt = program != words.end() || !commented_;
+    if (!prompt) {
+      if (variables && text.find('=') != std::string_view::npos) {
+        run_.notes.push_back(
+            fmt::format("line {} is a comment, whose variables are not used: {}", number_, text));
+      }
+      return;
     }
-    const auto unset = std::ranges::find(words, "unset", &Word::text);
-    for (auto name = unset; name != words.end(); ++name) {
+    run_.set_variables(commands);
+    if (std::ranges::find(parts, "export", &Word::text) != parts.end()) {
+      exported_.append(" ").append(commands);
+    }
+    const auto unset = std::ranges::find(parts, "unset", &Word::text);
+    for (auto name = unset; name != parts.end(); ++name) {
       if (!name->text.starts_with("NCCL_")) continue;
+      if (name->text.find('=') != std::string_view::npos) break;
       run_.set_variable(name->text, "");
       exported_.append(fmt::format(" {}=", name->text));
     }
@@ -444,6 +461,10 @@ class NcclTestsReader {
       if (words[i].text == "Using" && words[i + 1].text == "network") {
         if (last == "Socket") run_.network = NetworkKind::Tcp;
         if (last.starts_with("IB")) run_.network = NetworkKind::InfiniBand;
+        // Google's.
+        if (last.starts_with("FasTrak") || last.starts_with("GPUDirectTCPX")) {
+          run_.network = NetworkKind::Other;
+        }
       }
       const bool provider = words[i].text == "Provider" || words[i].text == "provider";
       if (!provider || words[i + 1].text != "is") continue;
@@ -530,10 +551,11 @@ class NcclTestsReader {
   std::size_t number_ = 0;
   SourceLocation first_;  // of the first line that is not empty
   std::string first_text_;
-  Line row_;              // the line that is read
-  Line short_row_;        // a row with too few fields, whose rest follows if NCCL's output cut it
-  Line cut_;              // first part of a row whose rest follows
-  bool was_cut_ = false;  // the line was put together
+  Line row_;                // the line that is read
+  Line short_row_;          // a row with too few fields, whose rest follows if NCCL's output cut it
+  Line cut_;                // first part of a row whose rest follows
+  bool was_cut_ = false;    // the line was put together
+  bool commented_ = false;  // it begins with #
   bool heading_seen_ = false;
   std::optional<Columns> columns_;
   MeasuredRun run_;

@@ -157,7 +157,7 @@ TEST_CASE("a fabric's GPU model chooses the parameter set", "[cost_models][cost-
   CHECK(cost_model_for("auto", *fabric_of("A100")).name == "a100");
   CHECK(cost_model_for("auto", *fabric_of("V100")).name == "v100");
   for (const auto& [gpu, set] :
-       std::vector<std::pair<std::string, std::string>>{{"GH200", "gh200+h100"},
+       std::vector<std::pair<std::string, std::string>>{{"GH200", "gh200"},  // one node
                                                         {"B200", "b200"},
                                                         {"GB300", "b200"},
                                                         {"H100", "h100"},
@@ -193,10 +193,15 @@ TEST_CASE("a set that is not of the fabric's GPUs says so", "[cost_models][cost-
       {"gb200-nvl72", "auto", "b200 (no set for GB200)",
        "no parameter set was fitted to the GB200 of fabric 'gb200-nvl72', so b200, that of B200, "
        "stands for it: "},
-      {"aws-p5", "auto", "h100+a100-efa (no set for H100 over efa)",
+      {"aws-p5", "auto", "h100", ""},  // one node
+      {"aws-p5 nodes=2", "auto", "h100+a100-efa (no set for H100 over efa)",
        "no parameter set was fitted to the H100 of fabric 'aws-p5' over efa, so h100+a100-efa, "
        "which takes its network from another set, stands for it: "},
       {"aws-p4d", "auto", "a100-efa", ""},
+      {"gcp-a3-high nodes=2", "auto", "h100 (no set for H100 over another network)",
+       "no parameter set was fitted to the H100 of fabric 'gcp-a3-high' over another network, so "
+       "h100, that of H100 and H200, stands for it: "},
+      {"gcp-a3-high", "auto", "h100", ""},
       {"l40s-pcie", "auto", "a100 (no set for L40S)", "so a100, that of A100, "},
       {"t4-pcie", "auto", "v100 (no set for T4)", "so v100, that of V100, "},
       {"h20", "auto", "h100 (no set for H20)", "so h100, "},
@@ -218,7 +223,9 @@ TEST_CASE("a set that is not of the fabric's GPUs says so", "[cost_models][cost-
   };
   for (const Case& one : cases) {
     CAPTURE(one.fabric, one.model);
-    const auto fabric = make_fabric({.name = one.fabric});
+    FabricSpec spec{.name = one.fabric.substr(0, one.fabric.find(' '))};
+    if (one.fabric.ends_with(" nodes=2")) spec.servers = 2;
+    const auto fabric = make_fabric(spec);
     const CostModel model = cost_model_for(one.model, *fabric);
     CHECK(model.label() == one.label);
     const std::string warning = cost_model_warning(model, *fabric);

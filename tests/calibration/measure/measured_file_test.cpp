@@ -375,6 +375,12 @@ TEST_CASE("rows are simulated as their release, their environment or the user sa
               .second[0]
               .find("network tcp, but hgx-h100 is simulated on "
                     "infiniband") != std::string::npos);
+    Measurement faster = row;
+    faster.network = NetworkKind::InfiniBand;
+    const std::vector<Measurement> networks{row, faster};
+    CHECK(thrown([&] { return make_cells(networks, filter, "m.csv"); }) ==
+          "m.csv:2:1: the run is over infiniband, but the same call in line 2 over tcp; give each "
+          "network a file of its own");
     row.network.reset();
     row.cross_nic = false;
     CHECK(cell_of(row, filter).second.size() == 1);
@@ -385,6 +391,31 @@ TEST_CASE("rows are simulated as their release, their environment or the user sa
     crossing.cross_nic = true;
     const std::vector<Measurement> rows{row, crossing};
     CHECK(make_cells(rows, filter, "m.csv").cells.size() == 2);
+  }
+  SECTION("AMD's GPUs run RCCL") {
+    row.system.clear();
+    row.nodes = 1;
+    CellFilter filter{.fabric = "mi300x"};
+    CHECK(cell_of(row, filter).first.tuner == "rccl-default");
+    filter.nccl_version = "2.22.3";
+    CHECK(cell_of(row, filter).first.tuner == "rccl-default");
+    set_tuner(filter, "ring/Simple/56", {});
+    CHECK(cell_of(row, filter).first.named->channels == 56);
+    set_tuner(filter, "ring", {});
+    const std::vector<Measurement> rows{row};
+    const MeasuredCells named = make_cells(rows, filter, "m.csv");
+    REQUIRE(named.refused.size() == 1);
+    CHECK(named.refused[0].reason.find("name all three (--tuner ring/Simple/56)") !=
+          std::string::npos);
+  }
+  SECTION("an option that the log overrides is named") {
+    row.nccl_version = "2.21.5";
+    row.allowed = "::ring";
+    CellFilter filter;
+    set_tuner(filter, "tree", {});
+    REQUIRE(cell_of(row, filter).second.size() == 1);
+    CHECK(cell_of(row, filter).second[0].find("--tuner is for rows that do not") !=
+          std::string::npos);
   }
   SECTION("sendrecv_perf also sends from the last rank to the first one") {
     row.nccl_version = "2.21.5";

@@ -561,6 +561,24 @@ TEST_CASE("NCCL_ALGO and NCCL_PROTO say what NCCL may choose", "[calibration][nc
     CHECK(unset[k].settings.empty());
     CHECK(unset[k].notes.empty());
   }
+  // Shells separate commands; comments set nothing, and a note says so.
+  const auto separated =
+      read("export NCCL_ALGO=Ring; ./all_reduce_perf\n" + log_of(listed({"alpha0"}, 8)) +
+           "unset NCCL_ALGO&& ./all_reduce_perf\n" + log_of(listed({"alpha0"}, 8)));
+  CHECK(separated.at(0).allowed == "::ring");
+  CHECK(separated.at(0).notes.empty());
+  CHECK(separated.at(1).allowed.empty());
+  for (const char* comment :
+       {"#export NCCL_ALGO=Ring\n", "# We do not set NCCL_ALGO=Ring here\n"}) {
+    CHECK(allowed(comment, "").allowed.empty());
+    REQUIRE(allowed(comment, "").notes.size() == 1);
+    CHECK(allowed(comment, "").notes[0].find("line 1 is a comment") == 0);
+  }
+  CHECK(allowed("echo NCCL_ALGO=Ring is bad\n", "").allowed.empty());
+  CHECK(allowed("# NCCL_ALGO=Ring ./all_reduce_perf\n", "").allowed == "::ring");  // root's prompt
+  CHECK(allowed("srun --export=ALL,NCCL_ALGO=Ring,NCCL_PROTO=LL ./all_reduce_perf\n", "").allowed ==
+        ":LL:ring");
+  CHECK(allowed("mpiexec -genv NCCL_ALGO Ring ./all_reduce_perf\n", "").allowed == "::ring");
   CHECK(allowed("$ NCCL_CROSS_NIC=0 ./all_reduce_perf\n", "").cross_nic == false);
   CHECK(allowed("$ NCCL_CROSS_NIC=2 ./all_reduce_perf\n", "").cross_nic == true);
   CHECK_FALSE(rows[0].cross_nic);
@@ -578,7 +596,9 @@ TEST_CASE("a log says its network, and its command what the output leaves out",
         NetworkKind::Efa);
   CHECK(first("", info + "NET/OFI Selected Provider is cxi (found 4 nics)\n").network ==
         NetworkKind::Slingshot);
-  CHECK_FALSE(first("", info + "Using network Other\n").network);
+  CHECK(first("", info + "Using network FasTrak\n").network == NetworkKind::Other);
+  CHECK(first("", info + "Using network GPUDirectTCPX_v7\n").network == NetworkKind::Other);
+  CHECK_FALSE(first("", info + "Using network Unheard\n").network);
   CHECK(first("$ ./all_reduce_perf -b 8 -R 2\n", "").notes.size() == 1);
   CHECK(first("$ ./all_reduce_perf -b 8 -D 2\n", "").notes.size() == 1);
   CHECK(first("$ ./all_reduce_perf -b 8 -R 0 -g 8\n", "").notes.empty());

@@ -4,6 +4,7 @@
 #include "cost_models/nccl/nccl_version.hpp"
 #include "support/catch.hpp"
 #include "support/places.hpp"
+#include "support/thrown.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -108,6 +109,25 @@ TEST_CASE("the fabrics of a row's GPUs", "[calibration][systems]") {
   }
   row.gpu = "NVIDIA GeForce RTX 4090";
   CHECK(fabrics_like(row).empty());
+}
+
+TEST_CASE("the fabric of a log that names GPUs, and what else it may be",
+          "[calibration][systems]") {
+  Measurement row = row_on(16, 2);
+  row.gpu = "NVIDIA H100 80GB HBM3";
+  const auto note = [&] { return guess_fabric(std::span(&row, 1), "run.txt").note; };
+  CHECK(note() ==
+        "run.txt names 8 GPUs per node of NVIDIA H100 80GB HBM3: simulated on --fabric hgx-h100 "
+        "(also "
+        "possible: aws-p5, gcp-a3-high, gcp-a3-mega, ndv5, oci-h100)");
+  row.nodes = 1;
+  row.ranks = 8;
+  CHECK(note().ends_with("simulated on --fabric hgx-h100"));
+  row.gpu = "NVIDIA L4";
+  CHECK(thrown(note).find("; l4-pcie have such GPUs, but may be other machines") !=
+        std::string::npos);
+  row.gpu = "NVIDIA Z9";
+  CHECK(thrown(note).find("no shipped fabric has 8 of NVIDIA Z9 per node") != std::string::npos);
 }
 
 TEST_CASE("configs give a call's configuration, or mark it as unknown", "[calibration][systems]") {
