@@ -17,6 +17,7 @@
 #include "support/catch.hpp"
 #include "support/doc_page.hpp"
 #include "support/places.hpp"
+#include "support/sanitized.hpp"
 
 namespace cclgym::test {
 namespace {
@@ -202,6 +203,7 @@ std::string left_out_table() {
 
 TEST_CASE("docs/fidelity.md prints the times that practitioners know",
           "[calibration][public-logs]") {
+  SKIP_UNLESS(!kSanitized, "too large for a sanitizer: AllToAll on 64 GPUs");
   DocPage page("fidelity.md");
   int close = 0;
   page.put("known", known_table(&close));
