@@ -268,8 +268,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     if (allowed && (!filter.tuner.empty() || filter.named)) {
       notes.emplace_back(
           "the log states NCCL_ALGO or NCCL_PROTO; --tuner is for rows that do not, and is not "
-          "used "
-          "for these");
+          "used for these");
     }
     if (row.cross_nic && !fabric_of_row(system, row).cross_nic) {
       notes.push_back(fmt::format("the run had NCCL_CROSS_NIC={}, which the simulation leaves out",

@@ -200,15 +200,15 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
       option != nullptr && (!option->max || gpus < static_cast<int>(*option->max))) {
     spec.gpus_per_server = gpus;
   }
-  if (try_find_option(info->options, "cross_nic") != nullptr) spec.cross_nic = row.cross_nic;
   // Our model of NCCL 2.18.3, which was never compared with the real release, chooses NVLS for
   // AllReduce of 2 and 4 MiB here. But the measured times lie on the curve of rings, and below the
   // 25 us that NCCL states for NVLS.
   if (system.name == "H100-SXM-slice") spec.nvls = false;
-  // Eight of ten settings have NCCL_CROSS_NIC=0 (run.sh of the source). A cell is the median over
-  // all ten.
-  if (system.name == "Alps-GH200" && system.fabric == "alps" && !row.cross_nic) {
-    spec.cross_nic = false;
+  if (try_find_option(info->options, "cross_nic") != nullptr) {
+    spec.cross_nic = row.cross_nic;
+    // Eight of ten settings have NCCL_CROSS_NIC=0 (run.sh of the source). A cell is the median over
+    // all ten.
+    if (system.name == "Alps-GH200" && !row.cross_nic) spec.cross_nic = false;
   }
   // AllToAll moves 15 to 22 GB/s out of a node here, which one of its NICs can carry. Rings, which
   // NCCL spreads over both NICs, move 36 GB/s.

@@ -69,13 +69,10 @@ std::vector<std::string> comma_list(const std::string& text, const std::string& 
 
 std::string refusal_text(std::span<const RefusedRows> refused) {
   std::string text = reasons_text(refused);
-  const bool names = text.find("name an algorithm") != std::string::npos ||
-                     text.find("name rccl-default") != std::string::npos;
-  const bool of_rccl = text.find("RCCL's default choice is modelled") != std::string::npos;
-  if (names && of_rccl) {
-    text += "; --tuner ALGORITHM/PROTOCOL/CHANNELS does so";
-  } else if (names) {
+  if (text.find("name rccl-default") != std::string::npos) {
     text += "; --tuner rccl-default or --tuner ALGORITHM/PROTOCOL/CHANNELS does so";
+  } else if (text.find("name an algorithm") != std::string::npos) {
+    text += "; --tuner ALGORITHM/PROTOCOL/CHANNELS does so";
   }
   return text;
 }

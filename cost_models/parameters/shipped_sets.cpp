@@ -269,7 +269,7 @@ std::string cost_model_warning(const CostModel& model, const Fabric& fabric) {
     const bool networks = composed || model.misfit.find(kOver) != std::string::npos;
     return fmt::format(
         "no parameter set was fitted to {}, so {} stands for it: {}; name a cost model to choose "
-        "another, or to avoid this warning",
+        "another (hockney and files of your own have no such warning)",
         networks ? fmt::format("the {} of fabric '{}' over {}", fabric.gpu_model(), fabric.name(),
                                network_text(fabric))
                  : fmt::format("the {} of fabric '{}'", fabric.gpu_model(), fabric.name()),

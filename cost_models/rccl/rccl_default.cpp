@@ -43,8 +43,7 @@ const GpuModel& amd_gpu(const Fabric& fabric) {
   if (gpu->name != "MI250X" && gpu->gfx != kGfx942) {
     throw UserError(
         fmt::format("RCCL's default choice is modelled for MI250X, MI300X and MI325X; fabric '{}' "
-                    "has {}: name an "
-                    "algorithm",
+                    "has {}: name an algorithm",
                     fabric.name(), model));
   }
   return *gpu;

@@ -106,7 +106,7 @@ std::vector<Measurement> read_nccl_tests(const Json& document, const std::string
   if (const auto code = top.count("nccl_version", 0)) run.set_version_code(static_cast<int>(*code));
   if (const Json* environment = top.find("env"); environment != nullptr) {
     for (const Json& variable : *environment) {
-      if (variable.is_string()) run.set_variables(variable.get<std::string>());
+      if (variable.is_string()) run.variables.set_words(variable.get<std::string>());
     }
   }
   if (const Json* config = top.find("config"); config != nullptr && config->contains("devices")) {

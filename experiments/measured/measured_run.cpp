@@ -5,45 +5,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
-#include <set>
 
 #include "core/counted.hpp"
 #include "core/split.hpp"
 #include "cost_models/nccl/nccl_version.hpp"
-#include "deploy/nccl_plugin/nccl_names.hpp"
 #include "experiments/sweep/experiment_options.hpp"
 
 namespace cclgym {
 
 namespace {
-
-// Variables of NCCL that change its choice or the paths of messages, besides NCCL_ALGO and
-// NCCL_PROTO.
-constexpr std::array<std::string_view, 25> kUnmodelled{
-    "NCCL_BUFFSIZE",       "NCCL_COLLNET_ENABLE",    "NCCL_GRAPH_FILE",   "NCCL_IB_DISABLE",
-    "NCCL_LL128_BUFFSIZE", "NCCL_LL_BUFFSIZE",       "NCCL_MAX_CTAS",     "NCCL_MAX_NCHANNELS",
-    "NCCL_MAX_NRINGS",     "NCCL_MAX_P2P_NCHANNELS", "NCCL_MIN_CTAS",     "NCCL_MIN_NCHANNELS",
-    "NCCL_MIN_NRINGS",     "NCCL_MIN_P2P_NCHANNELS", "NCCL_MNNVL_ENABLE", "NCCL_NET",
-    "NCCL_NTHREADS",       "NCCL_NVLS_ENABLE",       "NCCL_P2P_DISABLE",  "NCCL_P2P_LEVEL",
-    "NCCL_PXN_DISABLE",    "NCCL_SHM_DISABLE",       "NCCL_TOPO_FILE",    "NCCL_TUNER_CONFIG_FILE",
-    "NCCL_TUNER_PLUGIN"};
-
-// The name without what separates its words: "nvlstree" for "NVLSTree" and "nvls-tree".
-std::string plain(std::string_view name) {
-  std::string letters;
-  for (const char c : lower_case(name)) {
-    if (c != '-' && c != '_') letters += c;
-  }
-  return letters;
-}
-
-// The library's name of the one algorithm that NCCL_ALGO allows; empty for other values.
-std::string algorithm_of(std::string_view value) {
-  for (const NcclAlgorithmNames& names : kNcclAlgorithmNames) {
-    if (!names.ours.empty() && plain(names.ours) == plain(value)) return std::string(names.ours);
-  }
-  return {};
-}
 
 // Largest number of ranks on one device.
 int copies_of(const std::map<std::string, int>& places) {
@@ -177,48 +147,6 @@ void MeasuredRun::set_version_code(int code) {
   }
 }
 
-void MeasuredRun::set_variable(std::string_view name, std::string_view value) {
-  while (value.ends_with('.') || value.ends_with('"') || value.ends_with('\'')) {
-    value.remove_suffix(1);
-  }
-  while (value.starts_with('"') || value.starts_with('\'')) value.remove_prefix(1);
-  if (name == "NCCL_ALGO") {
-    algorithm_ = value;
-  } else if (name == "NCCL_PROTO") {
-    protocol_ = value;
-  } else if (name == "NCCL_CROSS_NIC") {
-    cross_nic_ = value.empty() ? std::nullopt : std::optional(value != "0");
-  } else if (std::ranges::find(kUnmodelled, name) != kUnmodelled.end()) {
-    if (value.empty()) {
-      others_.erase(std::string(name));
-    } else {
-      others_[std::string(name)] = value;
-    }
-  }
-}
-
-void MeasuredRun::set_variables(std::string_view text) {
-  std::string_view named;  // "NCCL_ALGO" behind mpiexec's -genv, whose value is a word of its own
-  std::string_view before;
-  for (std::string_view word : split(text, ' ')) {
-    if (word.empty()) continue;
-    if (!named.empty()) set_variable(named, word);
-    named = {};
-    const std::size_t start = word.find("NCCL_");
-    if (start != std::string_view::npos) {
-      // srun's "--export=ALL,NCCL_ALGO=Ring,NCCL_PROTO=LL" has several.
-      const bool several = word.starts_with("--export=");
-      for (std::string_view part : split(word.substr(start), several ? ',' : ' ')) {
-        const std::size_t equals = part.find('=');
-        if (equals == std::string_view::npos) continue;
-        set_variable(part.substr(0, equals), part.substr(equals + 1));
-      }
-      if (before == "-genv" || before == "-env") named = word;
-    }
-    before = word;
-  }
-}
-
 MeasuredRun::Layout MeasuredRun::layout(const SourceLocation& where,
                                         const MeasuredFileContext& context) const {
   if (devices.empty()) {
@@ -294,25 +222,6 @@ void MeasuredRun::release_of(Measurement& row, const MeasuredFileContext& contex
                                          version, *context.nccl_version));
 }
 
-void MeasuredRun::allow_by_environment(Measurement& row) const {
-  std::set<std::string> left_out;
-  for (const auto& [name, value] : others_) left_out.insert(fmt::format("{}={}", name, value));
-  const std::string algorithm = algorithm_of(algorithm_);
-  const std::optional<Protocol> protocol = parse_protocol(protocol_);
-  if (!algorithm_.empty() && algorithm.empty()) left_out.insert("NCCL_ALGO=" + algorithm_);
-  if (!protocol_.empty() && !protocol) left_out.insert("NCCL_PROTO=" + protocol_);
-  if (protocol) row.allowed = fmt::format(":{}", to_string(*protocol));
-  if (!algorithm.empty()) {
-    row.allowed = fmt::format("{}:{}", row.allowed.empty() ? ":" : row.allowed, algorithm);
-  }
-  row.cross_nic = cross_nic_;
-  if (!left_out.empty()) {
-    row.settings = fmt::format("{}", fmt::join(left_out, ", "));
-    row.notes.push_back(
-        fmt::format("the run had {}, which the simulation leaves out", row.settings));
-  }
-}
-
 void MeasuredRun::check_options(const Measurement& row, const MeasuredFileContext& context) const {
   const PrintedForm* said =
       std::ranges::find(kPrintedForms, row.collective, &PrintedForm::collective);
@@ -376,7 +285,7 @@ void MeasuredRun::complete(Measurement& row, const MeasuredFileContext& context)
   row.notes.insert(row.notes.end(), notes.begin(), notes.end());
   row.network = network;
   release_of(row, context);
-  allow_by_environment(row);
+  variables.complete(row);
 }
 
 }  // namespace cclgym

@@ -1,13 +1,13 @@
 // Facts about one run of nccl-tests or a program like it, which its rows share.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "experiments/measured/measured_file.hpp"
+#include "experiments/measured/run_variables.hpp"
 
 namespace cclgym {
 
@@ -29,14 +29,10 @@ class MeasuredRun {
   std::vector<std::string> notes;  ///< facts of the run that a simulation leaves out
   std::vector<MeasuredDevice> devices;
   std::optional<NetworkKind> network{};
+  RunVariables variables;
 
   /// Takes the release from a number as NCCL prints it: 22809 is 2.28.9, 2804 is 2.8.4.
   void set_version_code(int code);
-  /// Takes a variable of the environment (NCCL_ALGO=Tree); an empty value unsets it.
-  void set_variable(std::string_view name, std::string_view value);
-  /// Takes the variables among the words of a command or the environment: "-x NCCL_ALGO=Tree".
-  void set_variables(std::string_view text);
-
   /// Fills in a row that has its size, time and place: collective, ranks, nodes, release and what
   /// the environment allowed NCCL. Throws UserError if a value is stated nowhere, if an option
   /// contradicts the output or what the row prints of its call, or if the ranks are not those of
@@ -51,14 +47,8 @@ class MeasuredRun {
   };
   [[nodiscard]] Layout layout(const SourceLocation& where,
                               const MeasuredFileContext& context) const;
-  void allow_by_environment(Measurement& row) const;
   void check_options(const Measurement& row, const MeasuredFileContext& context) const;
   void release_of(Measurement& row, const MeasuredFileContext& context) const;
-
-  std::string algorithm_;                                   // NCCL_ALGO
-  std::string protocol_;                                    // NCCL_PROTO
-  std::optional<bool> cross_nic_;                           // NCCL_CROSS_NIC
-  std::map<std::string, std::string, std::less<>> others_;  // that change the choice or the path
 };
 
 }  // namespace cclgym

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <fmt/core.h>
+#include <utility>
 
 #include "collectives/contract.hpp"
 #include "core/counted.hpp"
@@ -211,10 +212,11 @@ class NcclTestsReader {
     }
     of_run_.clear();
     bandwidths_.clear();
-    const std::string version = run_.version;
-    run_ = {};
-    run_.version = version;
-    run_.set_variables(exported_);
+    MeasuredRun next;
+    next.version = run_.version;
+    next.variables = std::move(run_.variables);
+    next.variables.next_run();
+    run_ = std::move(next);
     columns_.reset();
   }
 
@@ -387,11 +389,6 @@ class NcclTestsReader {
   // A command in front of it may export variables, for all later runs.
   void program_line(std::string_view text, const std::vector<Word>& words) {
     release(words);
-    // A shell's separators: "unset NCCL_ALGO; ./all_reduce_perf".
-    std::string commands(text);
-    for (char& c : commands) {
-      if (c == ';' || c == '&') c = ' ';
-    }
     const bool variables = text.find("NCCL_") != std::string_view::npos;
     const auto program = std::ranges::find_if(
         words, [](const Word& word) { return collective_of(word.text).has_value(); });
@@ -401,25 +398,12 @@ class NcclTestsReader {
       program_options(program + 1, words.end());
     }
     if (words.front().text == "echo") return;
-    const std::vector<Word> parts = words_of(commands);
-    const bool prompt = program != words.end() || !commented_;
-    if (!prompt) {
-      if (variables && text.find('=') != std::string_view::npos) {
-        run_.notes.push_back(
-            fmt::format("line {} is a comment, whose variables are not used: {}", number_, text));
-      }
-      return;
-    }
-    run_.set_variables(commands);
-    if (std::ranges::find(parts, "export", &Word::text) != parts.end()) {
-      exported_.append(" ").append(commands);
-    }
-    const auto unset = std::ranges::find(parts, "unset", &Word::text);
-    for (auto name = unset; name != parts.end(); ++name) {
-      if (!name->text.starts_with("NCCL_")) continue;
-      if (name->text.find('=') != std::string_view::npos) break;
-      run_.set_variable(name->text, "");
-      exported_.append(fmt::format(" {}=", name->text));
+    // A prompt of root is a #, too.
+    if (program != words.end() || !commented_) {
+      run_.variables.command(text);
+    } else if (variables && text.find('=') != std::string_view::npos) {
+      run_.notes.push_back(
+          fmt::format("line {} is a comment, whose variables are not used: {}", number_, text));
     }
   }
 
@@ -482,7 +466,7 @@ class NcclTestsReader {
     for (std::size_t i = 0; i + 5 < words.size(); ++i) {
       const bool set = words[i + 1].text == "set" && words[i + 2].text == "by" &&
                        words[i + 3].text == "environment" && words[i + 4].text == "to";
-      if (set) run_.set_variable(words[i].text, words[i + 5].text);
+      if (set) run_.variables.set(words[i].text, words[i + 5].text);
     }
   }
 
@@ -559,7 +543,6 @@ class NcclTestsReader {
   bool heading_seen_ = false;
   std::optional<Columns> columns_;
   MeasuredRun run_;
-  std::string exported_;  // commands of a shell that export variables
   std::vector<Measurement> of_run_;
   std::vector<std::pair<double, double>> bandwidths_;  // algbw and busbw of these rows, GB/s
   std::vector<Measurement> rows_;
