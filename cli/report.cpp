@@ -130,7 +130,9 @@ int report(const std::vector<std::string>& args) {
   }
   if (arguments->has("quiet")) return 0;
   for (const std::string& text : experiment.warnings) print_warning(text);
-  print_table(std::cout, experiment, results.rows, read_measured_files(experiment));
+  const std::vector<MeasuredRow> measured = read_measured_files(experiment);
+  for (const std::string& text : warnings_of(measured)) print_warning(text);
+  print_table(std::cout, experiment, results.rows, measured);
   const std::vector<PublishedRow> published = read_published_files(experiment);
   std::cout << published_text(compare_published(experiment, results.rows, published),
                               published.size())

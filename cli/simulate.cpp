@@ -119,12 +119,13 @@ void read_configuration(const Arguments& arguments, AlgorithmLibrary& library, C
 }
 
 // The configuration with the tiles and slots of the options.
-Config with_tile_options(const Arguments& arguments, const CostModel& model, const Config& config) {
+Config with_tile_options(const Arguments& arguments, const CostModel& model,
+                         CollectiveKind collective, const Config& config) {
   const auto text_of = [&arguments](const OptionSpec& option) -> std::string {
     return arguments.has(option.name) ? arguments.text(option.name) : option.default_text;
   };
   const Options& all = options();
-  return with_tiles(model, config,
+  return with_tiles(model, collective, config,
                     read_tile(text_of(all.tile), all.tile, argument_location(all.tile.name)),
                     read_slots(text_of(all.slots), all.slots, argument_location(all.slots.name)));
 }
@@ -229,7 +230,8 @@ StatedInterval interval_of(const Arguments& arguments, const ParameterSet& set,
     stated.found.basis =
         "the rows behind intervals are of NCCL's algorithms, not of a program from a file";
   } else if (config.instances > 1 ||
-             (tuner.empty() && config != with_protocol_tiles(set.model, config))) {
+             (tuner.empty() &&
+              config != with_protocol_tiles(set.model, record.call.collective, config))) {
     stated.found.basis =
         "the rows behind intervals have NCCL's own chunks, not --tile, --slots or --instances";
   } else if (!is_of_nccl(config.algorithm, tuner)) {
@@ -323,7 +325,7 @@ int simulate(const std::vector<std::string>& args) {
     tuner = config.algorithm;
     config = chosen_config(*arguments, call, fabric, model, library);
   } else {
-    config = with_tile_options(*arguments, model, config);
+    config = with_tile_options(*arguments, model, call.collective, config);
   }
   if (program == nullptr) {
     if (const auto reason = check_config(library, call, config, fabric->ranks()); !reason.empty()) {

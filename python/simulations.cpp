@@ -167,7 +167,7 @@ CallInput read_call(const YamlValue& mapping, const PythonFabric& fabric, const 
                       value("protocol").location());
     config.threads = static_cast<int>(read_integer(value("threads"), call_option("threads")));
     const auto text = [&](const char* key) { return value(key).as_text(); };
-    config = with_tiles(model, config,
+    config = with_tiles(model, input.call.collective, config,
                         read_tile(text("tile"), call_option("tile"), value("tile").location()),
                         read_slots(text("slots"), call_option("slots"), value("slots").location()));
     round_bytes(mapping, input.call, *fabric.fabric);
@@ -199,7 +199,7 @@ CallInput read_call(const YamlValue& mapping, const PythonFabric& fabric, const 
     return input;
   }
   library.add_spelled(algorithm->as_text(), algorithm->location());
-  input.config = read_config(mapping, library).under(model);
+  input.config = read_config(mapping, library).under(model, input.call.collective);
   round_bytes(mapping, input.call, *fabric.fabric);
   if (auto reason = check_config(library, input.call, input.config, fabric.fabric->ranks());
       !reason.empty()) {

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/error.hpp"
+#include "core/names.hpp"
 
 namespace cclgym {
 
@@ -252,6 +253,16 @@ std::vector<std::string> device_words(std::string_view device) {
     }
   }
   return words;
+}
+
+bool is_gpu(std::string_view device, std::string_view model) {
+  if (device.empty() || model.empty()) return true;
+  const std::vector<std::string> words = device_words(device);
+  const bool other = std::ranges::any_of(words, [](const std::string& word) {
+    const std::string plain = plain_name(word);
+    return plain == "pcie" || plain == "nvl" || plain == "mig";
+  });
+  return !other && std::ranges::find(words, model) != words.end();
 }
 
 int known_compute_capability(std::string_view device) {

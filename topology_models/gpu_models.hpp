@@ -27,6 +27,10 @@ struct GpuModel {
 [[nodiscard]] const GpuModel* find_gpu_model(std::string_view name);
 /// Words of a device's name, of letters and digits: "NVIDIA", "A100", "SXM4" and "40GB".
 [[nodiscard]] std::vector<std::string> device_words(std::string_view device);
+/// True if a device with this name may be of the model: "NVIDIA A100-SXM4-40GB" of "A100". Cards on
+/// PCIe (PCIe, NVL) and parts of a GPU (MIG) are not: their links and rates are others. True if
+/// either is empty.
+[[nodiscard]] bool is_gpu(std::string_view device, std::string_view model);
 /// Compute capability times 10 of a device of NVIDIA that has no model of its own: 90 of "NVIDIA
 /// H800"; 0 if it is not known.
 [[nodiscard]] int known_compute_capability(std::string_view device);

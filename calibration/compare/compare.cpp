@@ -155,7 +155,6 @@ Comparison compare(const std::string& file, MeasuredCells cells,
   comparison.warnings = std::move(cells.warnings);
   comparison.warnings.insert(comparison.warnings.end(), predictor.warnings().begin(),
                              predictor.warnings().end());
-  std::set<std::string> gpus_warned;
   const std::vector<Prediction> predictions = predictor.predict(progress);
   std::map<std::pair<std::string, std::string>, RefusedRows> refused;
   std::vector<FoundInterval> of_table;
@@ -164,12 +163,6 @@ Comparison compare(const std::string& file, MeasuredCells cells,
     if (predictions[i].refusal.empty()) {
       const ParameterSet& set = predictor.set_of(i);
       const Fabric& fabric = predictor.fabric_of(i);
-      if (!is_gpu(cell.gpu, fabric.gpu_model()) && gpus_warned.insert(cell.gpu).second) {
-        comparison.warnings.push_back(
-            UserError(cell.where, fmt::format("the rows are of {}, but the fabric {} has {}",
-                                              cell.gpu, fabric.name(), fabric.gpu_model()))
-                .what());
-      }
       comparison.cells.push_back({.cell = cell,
                                   .prediction = predictions[i],
                                   .seen = seen_by(set, cell),

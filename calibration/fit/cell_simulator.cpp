@@ -43,7 +43,9 @@ Prediction CellSimulator::predict(std::size_t index, const MeasuredCell& cell) {
 
 Config CellSimulator::config_of(const MeasuredCell& cell) {
   if (cell.named) {
-    return cell.named->tile_bytes > 0 ? *cell.named : with_protocol_tiles(choosing_, *cell.named);
+    return cell.named->tile_bytes > 0
+               ? *cell.named
+               : with_protocol_tiles(choosing_, cell.collective, *cell.named);
   }
   auto& tuner = tuners_[cell.tuner + cell.nccl_version];
   if (!tuner) {

@@ -12,6 +12,7 @@
 #include "core/units.hpp"
 #include "cost_models/nccl/nccl_version.hpp"
 #include "cost_models/rccl/rccl_default.hpp"
+#include "experiments/measured/fabric_differences.hpp"
 #include "sim/tuners/nccl_default_tuner.hpp"
 #include "sim/tuners/tuner.hpp"
 #include "topology_models/gpu_models.hpp"
@@ -144,22 +145,17 @@ std::string difference(const Measurement& one, const Measurement& other) {
   return fmt::format("settings: {} and {}", shown(one.settings), shown(other.settings));
 }
 
-// Traits of a fabric on which the simulated choice, or a warning, depends.
-struct FabricTraits {
-  bool amd = false;
-  NetworkKind network = NetworkKind::InfiniBand;
-};
+// `known`: the fabrics by name, as made so far.
+const Fabric& fabric_for(const Measurement& row, const MeasuredSystem& system,
+                         std::map<std::string, std::shared_ptr<const Fabric>>& known) {
+  std::shared_ptr<const Fabric>& fabric = known[system.fabric];
+  if (!fabric) fabric = at_row(row, [&] { return make_fabric({.name = system.fabric}); });
+  return *fabric;
+}
 
-// `known`: the traits by fabric, as found so far.
-const FabricTraits& traits_of(const Measurement& row, const MeasuredSystem& system,
-                              std::map<std::string, FabricTraits>& known) {
-  const auto [found, is_new] = known.try_emplace(system.fabric);
-  if (is_new) {
-    const auto fabric = at_row(row, [&] { return make_fabric({.name = system.fabric}); });
-    const GpuModel* const gpu = find_gpu_model(fabric->gpu_model());
-    found->second = {gpu != nullptr && gpu->vendor == GpuVendor::Amd, fabric->network()};
-  }
-  return found->second;
+bool has_amd_gpus(const Fabric& fabric) {
+  const GpuModel* const gpu = find_gpu_model(fabric.gpu_model());
+  return gpu != nullptr && gpu->vendor == GpuVendor::Amd;
 }
 
 }  // namespace
@@ -182,7 +178,7 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
   std::map<std::pair<std::string, std::string>, RefusedRows> refused;
   std::map<std::string, SourceLocation> warnings;
   std::map<Key, const Measurement*> firsts;
-  std::map<std::string, FabricTraits> traits;
+  std::map<std::string, std::shared_ptr<const Fabric>> fabrics;
   MeasuredCells result;
   for (const Measurement& row : rows) {
     if (!wanted(filter.systems, row.system) || !wanted(filter.configs, row.config) ||
@@ -201,7 +197,8 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
     RunPlan plan = run_plan(system, row);
     if (row.named) plan.named = row.named;
     // The releases of AMD's rows are RCCL's, whose choice has no restrictions here.
-    const bool amd = traits_of(row, system, traits).amd;
+    const Fabric& machine = fabric_for(row, system, fabrics);
+    const bool amd = has_amd_gpus(machine);
     const bool allowed = !row.allowed.empty() && !(amd && filter.named);
     const bool stated = plan.named || !row.tuner.empty() || allowed;
     if (!stated) plan.named = filter.named;
@@ -270,16 +267,9 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
           "the log states NCCL_ALGO or NCCL_PROTO; --tuner is for rows that do not, and is not "
           "used for these");
     }
-    if (row.cross_nic && !fabric_of_row(system, row).cross_nic) {
-      notes.push_back(fmt::format("the run had NCCL_CROSS_NIC={}, which the simulation leaves out",
-                                  *row.cross_nic ? 1 : 0));
-    }
-    if (row.nodes > 1 && row.network && *row.network != traits_of(row, system, traits).network) {
-      notes.push_back(fmt::format(
-          "the log names network {}, but {} is simulated on {}; name a fabric with that network "
-          "(cclgym list fabrics), or describe yours (key network)",
-          to_string(*row.network), system.fabric,
-          to_string(traits_of(row, system, traits).network)));
+    const FabricSpec fabric = fabric_of_row(system, row);
+    for (std::string& note : fabric_differences(row, machine, fabric.cross_nic)) {
+      notes.push_back(std::move(note));
     }
     if (row.collective == CollectiveKind::AllToNext && row.printed.count > 0) {
       notes.emplace_back(
@@ -307,7 +297,6 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
             ? fmt::format("{} {} {} {} {}", plan.named->algorithm, to_string(plan.named->protocol),
                           plan.named->channels, plan.named->instances, plan.named->tile_bytes)
             : (tuner.empty() ? version : tuner);
-    const FabricSpec fabric = fabric_of_row(system, row);
     if (row.cross_nic && fabric.cross_nic) how += *row.cross_nic ? " cross" : " rails";
     const CollectiveKind collective = plan.collective.value_or(row.collective);
     const Key key{system.name, row.ranks, row.nodes, collective, plan.cost_model, how, row.bytes};

@@ -96,16 +96,6 @@ MeasuredSystem own_system(std::string name, std::string fabric) {
   return {std::move(name), std::move(fabric), "auto", std::move(version), "a system of your own"};
 }
 
-bool is_gpu(std::string_view device, std::string_view model) {
-  if (device.empty() || model.empty()) return true;
-  const std::vector<std::string> words = device_words(device);
-  const bool other = std::ranges::any_of(words, [](const std::string& word) {
-    const std::string plain = plain_name(word);
-    return plain == "pcie" || plain == "nvl" || plain == "mig";
-  });
-  return !other && std::ranges::find(words, model) != words.end();
-}
-
 std::vector<std::string> fabrics_like(const Measurement& row) {
   if (row.gpu.empty()) return {};
   std::multimap<int, std::string> larger;  // by GPUs of a node: the smallest is the likeliest
@@ -164,8 +154,9 @@ GuessedFabric guess_fabric(std::span<const Measurement> rows, const std::string&
   }
   if (fabrics.empty()) {
     throw UserError(where, others.empty()
-                               ? fmt::format("{}; no shipped fabric has {} of {} per node", unnamed,
-                                             per_node, first->gpu)
+                               ? fmt::format("{}; no shipped fabric has {} of {} per node (if they "
+                                             "are on several nodes, state --nodes)",
+                                             unnamed, per_node, first->gpu)
                                : fmt::format("{}; {} have such GPUs, but may be other machines",
                                              unnamed, fmt::join(others, ", ")));
   }

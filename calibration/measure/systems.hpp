@@ -30,10 +30,6 @@ struct MeasuredSystem {
 /// A system of the user, on any fabric.
 [[nodiscard]] MeasuredSystem own_system(std::string name, std::string fabric);
 
-/// True if a device with this name may be of the model: "NVIDIA A100-SXM4-40GB" of "A100". Cards on
-/// PCIe (PCIe, NVL) and parts of a GPU (MIG) are not: their links and rates are others. True if
-/// either is empty.
-[[nodiscard]] bool is_gpu(std::string_view device, std::string_view model);
 /// Shipped fabrics whose nodes have the GPUs that the row names, at least as many as the row has
 /// per node; only those with as many as the row, if there are any. Empty if the row names no GPU.
 [[nodiscard]] std::vector<std::string> fabrics_like(const Measurement& row);

@@ -152,11 +152,11 @@ class Fit {
       for (const Protocol protocol : all_protocols()) {
         const auto plan = nccl.plan(collective, algorithm, protocol, call.bytes);
         if (!plan) continue;
-        const Config config =
-            with_protocol_tiles(timer.site().cost_model, {.algorithm = program,
-                                                          .protocol = protocol,
-                                                          .channels = plan->channels,
-                                                          .threads = plan->threads});
+        const Config config = with_protocol_tiles(timer.site().cost_model, call.collective,
+                                                  {.algorithm = program,
+                                                   .protocol = protocol,
+                                                   .channels = plan->channels,
+                                                   .threads = plan->threads});
         cells_.push_back({number, collective, algorithm, protocol, call.bytes,
                           timer.time(call, plain_config(timer.site().algorithms, config)).time_s});
       }

@@ -126,7 +126,9 @@ void run_cells(const Experiment& experiment, const RunOptions& options, bool qui
 }
 
 ReportInputs read_report_inputs(const Experiment& experiment) {
-  return {read_measured_files(experiment), read_published_files(experiment)};
+  ReportInputs inputs{read_measured_files(experiment), read_published_files(experiment)};
+  for (const std::string& warning : warnings_of(inputs.measured)) print_warning(warning);
+  return inputs;
 }
 
 void finish_run(const Experiment& experiment, const ReportInputs& inputs, const std::string& folder,

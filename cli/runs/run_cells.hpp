@@ -34,12 +34,13 @@ namespace cclgym {
 /// Simulates the cells with progress on standard error; prints nothing there if `quiet`.
 void run_cells(const Experiment& experiment, const RunOptions& options, bool quiet);
 
-/// Files that an experiment names for its report, read before any work, so that errors in them are
-/// found first.
+/// Files that an experiment names for its report.
 struct ReportInputs {
   std::vector<MeasuredRow> measured;
   std::vector<PublishedRow> published;
 };
+/// Reads them before any work, so that errors in them are found first. Prints warnings about
+/// measured runs that a simulation cannot repeat.
 [[nodiscard]] ReportInputs read_report_inputs(const Experiment& experiment);
 
 /// Writes the files of a run that are made from DIR/results.csv, and unless `quiet` prints the

@@ -1,18 +1,22 @@
 #include "experiments/measured/measured_rows.hpp"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <map>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "core/error.hpp"
+#include "experiments/measured/fabric_differences.hpp"
 #include "experiments/measured/measured_file.hpp"
 
 namespace cclgym {
 
 namespace {
 
-std::string config_text(const Measurement& row) {
+std::string choice_text(const Measurement& row) {
   if (!row.config.empty()) return row.config;
   if (!row.allowed.empty()) return fmt::format("nccl-default:{}{}", row.nccl_version, row.allowed);
   if (!row.named) return row.tuner.empty() ? "default" : row.tuner;
@@ -21,6 +25,19 @@ std::string config_text(const Measurement& row) {
       fmt::format("{}/{}/{}", config.algorithm, to_string(config.protocol), config.channels);
   if (config.tile_bytes > 0) text += fmt::format(" in {} B", config.tile_bytes);
   return text;
+}
+
+// The choice, and the variables under which it ran.
+std::string config_text(const Measurement& row) {
+  std::string text = choice_text(row);
+  if (row.cross_nic) text += fmt::format(", NCCL_CROSS_NIC={}", *row.cross_nic ? 1 : 0);
+  if (!row.settings.empty()) text += ", " + row.settings;
+  return text;
+}
+
+const MeasuredOn* find_fabric(std::string_view label, std::span<const MeasuredOn> fabrics) {
+  const auto found = std::ranges::find(fabrics, label, &MeasuredOn::label);
+  return found == fabrics.end() ? nullptr : &*found;
 }
 
 std::string fabric_of(const Measurement& row, std::span<const MeasuredOn> fabrics) {
@@ -60,7 +77,15 @@ std::vector<MeasuredRow> read_measured(const std::string& path,
         .time_us = measured.time_us,
         .source = measured.source,
         .library_chose = !measured.named && measured.tuner.empty() && measured.allowed.empty()};
-    for (const std::string& note : measured.notes) {
+    row.notes = measured.notes;
+    row.where = measured.where;
+    if (const MeasuredOn* on = find_fabric(row.fabric, fabrics); on != nullptr && on->fabric) {
+      const std::optional<bool> crosses_nics = on->fabric->host().crosses_nics;
+      for (std::string& note : fabric_differences(measured, *on->fabric, crosses_nics)) {
+        row.notes.push_back(std::move(note));
+      }
+    }
+    for (const std::string& note : row.notes) {
       row.source += (row.source.empty() ? "" : "; ") + note;
     }
     const auto [first, fresh] = lines.try_emplace(
@@ -76,6 +101,17 @@ std::vector<MeasuredRow> read_measured(const std::string& path,
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+std::vector<std::string> warnings_of(std::span<const MeasuredRow> rows) {
+  std::set<std::string_view> known;
+  std::vector<std::string> warnings;
+  for (const MeasuredRow& row : rows) {
+    for (const std::string& note : row.notes) {
+      if (known.insert(note).second) warnings.emplace_back(UserError(row.where, note).what());
+    }
+  }
+  return warnings;
 }
 
 }  // namespace cclgym

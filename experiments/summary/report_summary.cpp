@@ -447,7 +447,8 @@ std::vector<MeasuredRow> read_measured_files(const Experiment& experiment) {
     fabrics.push_back({.label = one.label,
                        .ranks = one.fabric->ranks(),
                        .nodes = one.fabric->servers(),
-                       .info = find_fabric_info(one.fabric->name())});
+                       .info = find_fabric_info(one.fabric->name()),
+                       .fabric = one.fabric.get()});
   }
   for (const std::string& path : experiment.measured) {
     std::vector<MeasuredRow> of_file = read_measured(path, fabrics);

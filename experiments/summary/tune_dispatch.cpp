@@ -76,7 +76,7 @@ class Sweep {
         if (place > 0) block.ranges.back().range.to_bytes = bytes;
         TunedRange next;
         next.range.from_bytes = place == 0 ? 0 : bytes;
-        next.range.choice = choice_under(*model_, configs_[config]);
+        next.range.choice = choice_under(*model_, collective_, configs_[config]);
         const bool stated = next.range.choice.tile_bytes || next.range.choice.slots;
         next.range.tiles_by_nccl = stated && of_nccl_.contains(config);
         block.ranges.push_back(std::move(next));

@@ -24,7 +24,7 @@ bool CellSelector::matches(const Experiment& experiment, const Cell& cell) const
   if (!cell.tuner.empty()) return false;
   const Config& config = cell.config;
   const Config wanted =
-      with_tiles(experiment.fabrics[cell.fabric].cost_model, config,
+      with_tiles(experiment.fabrics[cell.fabric].cost_model, cell.call.collective, config,
                  tile_bytes.value_or(config.tile_bytes), slots.value_or(config.slots));
   return (!protocol || *protocol == config.protocol) &&
          (!channels || *channels == config.channels) &&
@@ -42,8 +42,8 @@ std::string config_key(const Config& config) {
 }
 
 // The optional part of a key: what is not as usual.
-std::string config_suffix(const CostModel& model, const Config& config) {
-  const ConfigChoice choice = choice_under(model, config);
+std::string config_suffix(const CostModel& model, CollectiveKind collective, const Config& config) {
+  const ConfigChoice choice = choice_under(model, collective, config);
   std::string key;
   if (config.instances > 1) key += fmt::format("/r{}", config.instances);
   if (choice.tile_bytes) key += "/tile-" + tile_text(choice.tile_bytes);
@@ -73,7 +73,7 @@ std::string Experiment::hash() const {
     // A key does not contain a tuner's choice.
     if (!cell.tuner.empty()) {
       hash.add(config_key(cell.config) +
-               config_suffix(fabrics[cell.fabric].cost_model, cell.config));
+               config_suffix(fabrics[cell.fabric].cost_model, cell.call.collective, cell.config));
     }
     hash.add(static_cast<std::uint64_t>(cell.call.root));
   }
@@ -94,19 +94,20 @@ std::string key_label(std::string label) {
 
 std::string cell_key(const Experiment& experiment, const Cell& cell) {
   const bool chosen = !cell.tuner.empty();
-  return fmt::format(
-      "{}/{}/{}/{}/s{}{}", key_label(experiment.fabrics[cell.fabric].label),
-      to_string(cell.call.collective), chosen ? key_label(cell.tuner) : config_key(cell.config),
-      format_bytes(cell.call.bytes), cell.seed,
-      chosen ? std::string()
-             : config_suffix(experiment.fabrics[cell.fabric].cost_model, cell.config));
+  return fmt::format("{}/{}/{}/{}/s{}{}", key_label(experiment.fabrics[cell.fabric].label),
+                     to_string(cell.call.collective),
+                     chosen ? key_label(cell.tuner) : config_key(cell.config),
+                     format_bytes(cell.call.bytes), cell.seed,
+                     chosen ? std::string()
+                            : config_suffix(experiment.fabrics[cell.fabric].cost_model,
+                                            cell.call.collective, cell.config));
 }
 
 std::string legal_in(const Experiment& experiment, const Cell& cell) {
   const ExperimentFabric& fabric = experiment.fabrics[cell.fabric];
   if (!fabric.offer) return "-";
   const Config& config = cell.config;
-  const ConfigChoice choice = choice_under(fabric.cost_model, config);
+  const ConfigChoice choice = choice_under(fabric.cost_model, cell.call.collective, config);
   const bool own =
       cell.tuner.starts_with("nccl-default") && is_of_nccl(config.algorithm, cell.tuner);
   const bool settable =

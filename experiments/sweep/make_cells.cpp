@@ -308,7 +308,7 @@ class CellMaker {
     std::vector<std::pair<std::uint64_t, int>> seen;
     for (const auto& tile : axes_.tiles) {
       for (const auto& slots : axes_.slots) {
-        const Config tiled = with_tiles(model, config, tile.value, slots.value);
+        const Config tiled = with_tiles(model, collective, config, tile.value, slots.value);
         const std::pair key(tiled.tile_bytes, tiled.slots);
         if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
         seen.push_back(key);

@@ -132,8 +132,8 @@ std::string slots_text(Slots slots) {
   return *slots == 0 ? std::string(kNoTiles) : std::to_string(*slots);
 }
 
-ConfigChoice choice_under(const CostModel& model, Config config) {
-  const Config usual = with_protocol_tiles(model, config);
+ConfigChoice choice_under(const CostModel& model, CollectiveKind collective, Config config) {
+  const Config usual = with_protocol_tiles(model, collective, config);
   ConfigChoice choice;
   choice.config = std::move(config);
   if (choice.config.tile_bytes != usual.tile_bytes) choice.tile_bytes = choice.config.tile_bytes;
@@ -141,8 +141,9 @@ ConfigChoice choice_under(const CostModel& model, Config config) {
   return choice;
 }
 
-Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes, Slots slots) {
-  config = with_protocol_tiles(model, config);
+Config with_tiles(const CostModel& model, CollectiveKind collective, Config config,
+                  TileBytes tile_bytes, Slots slots) {
+  config = with_protocol_tiles(model, collective, std::move(config));
   config.tile_bytes = tile_bytes.value_or(config.tile_bytes);
   config.slots = slots.value_or(config.slots);
   return config;

@@ -47,9 +47,10 @@ inline constexpr std::string_view kNoTiles = "none";
 /// Reads the name of a protocol. Throws UserError at `where`.
 [[nodiscard]] Protocol read_protocol(std::string_view text, const SourceLocation& where);
 
-/// `config` with this tile size and number of slots; a missing value is taken from the protocol.
-[[nodiscard]] Config with_tiles(const CostModel& model, Config config, TileBytes tile_bytes,
-                                Slots slots);
+/// `config` with this tile size and number of slots; a missing value is that of
+/// with_protocol_tiles.
+[[nodiscard]] Config with_tiles(const CostModel& model, CollectiveKind collective, Config config,
+                                TileBytes tile_bytes, Slots slots);
 
 /// A configuration as written, before a cost model gives the tiles of its protocol.
 struct ConfigChoice {
@@ -57,13 +58,14 @@ struct ConfigChoice {
   TileBytes tile_bytes;
   Slots slots;
 
-  [[nodiscard]] Config under(const CostModel& model) const {
-    return with_tiles(model, config, tile_bytes, slots);
+  [[nodiscard]] Config under(const CostModel& model, CollectiveKind collective) const {
+    return with_tiles(model, collective, config, tile_bytes, slots);
   }
 };
 
 /// A configuration whose tiles and slots are stated only where they differ from the protocol's.
-[[nodiscard]] ConfigChoice choice_under(const CostModel& model, Config config);
+[[nodiscard]] ConfigChoice choice_under(const CostModel& model, CollectiveKind collective,
+                                        Config config);
 
 /// Reads the configuration from a mapping whose keys have been checked; ignores keys that do not
 /// belong to a configuration. If the mapping gives no number of channels, a fixed program keeps its

@@ -13,8 +13,11 @@ namespace cclgym {
 /// UserError if config.slots is not 0 to 8 or there are more than a billion tiles.
 [[nodiscard]] std::int32_t tiles_of(double message_bytes, const Config& config);
 
-/// `config` with the tile size and slots that the cost model states for its protocol. If it states
-/// none, both are 0: messages are not divided, and slots are unlimited.
-[[nodiscard]] Config with_protocol_tiles(const CostModel& model, Config config);
+/// `config` with the tile size and slots with which its program carries out the collective. NCCL's
+/// algorithms move chunks of their own (docs/cost-models.md), other programs what the cost model
+/// states for the protocol. If it states nothing, both are 0: messages are not divided, and slots
+/// are unlimited.
+[[nodiscard]] Config with_protocol_tiles(const CostModel& model, CollectiveKind collective,
+                                         Config config);
 
 }  // namespace cclgym

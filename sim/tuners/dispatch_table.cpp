@@ -304,11 +304,11 @@ class DispatchTuner final : public Tuner {
           block->ranges.begin(), block->ranges.end(),
           [&](const DispatchRange& candidate) { return candidate.to_bytes <= call.bytes; });
       if (range != block->ranges.end() && range->from_bytes <= call.bytes) {
-        return range->choice.under(cost_model_);
+        return range->choice.under(cost_model_, call.collective);
       }
     }
     if (fallback_) return fallback_->choose(call);
-    if (table_.fallback) return table_.fallback->choice.under(cost_model_);
+    if (table_.fallback) return table_.fallback->choice.under(cost_model_, call.collective);
     const std::string what =
         fmt::format("{}: no range for {} of {} on '{}'", path_, to_string(call.collective),
                     format_bytes(call.bytes), fabric_);

@@ -80,7 +80,7 @@ class NcclCsvTuner final : public Tuner {
     const Config config{.algorithm = std::string(program),
                         .protocol = protocol,
                         .channels = choice.channels > 0 ? choice.channels : plan->channels};
-    return {.config = with_protocol_tiles(cost_model_, config)};
+    return {.config = with_protocol_tiles(cost_model_, call.collective, config)};
   }
 
   std::string path_;

@@ -20,26 +20,6 @@ namespace cclgym {
 
 namespace {
 
-std::string_view program_of(NcclAlgorithm algorithm) {
-  switch (algorithm) {
-    case NcclAlgorithm::Tree:
-      return "tree";
-    case NcclAlgorithm::Ring:
-      return "ring";
-    case NcclAlgorithm::Pat:
-      return "pat";
-    case NcclAlgorithm::Nvls:
-      return "nvls";
-    case NcclAlgorithm::NvlsTree:
-      return "nvls-tree";
-    case NcclAlgorithm::CollNetDirect:
-      return "collnet-direct";
-    case NcclAlgorithm::CollNetChain:
-      return "collnet-chain";
-  }
-  return {};
-}
-
 // The program of grouped sends and receives.
 constexpr std::string_view kSends = "naive";
 
@@ -207,14 +187,6 @@ NcclAlgorithmSet simulated_nccl_algorithms() {
     set[a] = !program_of(static_cast<NcclAlgorithm>(a)).empty();
   }
   return set;
-}
-
-std::optional<NcclAlgorithm> nccl_algorithm(std::string_view program) {
-  for (std::size_t a = 0; a < kNcclAlgorithms && !program.empty(); ++a) {
-    const auto algorithm = static_cast<NcclAlgorithm>(a);
-    if (program_of(algorithm) == program) return algorithm;
-  }
-  return std::nullopt;
 }
 
 bool is_of_nccl(std::string_view program, std::string_view tuner) {

@@ -7,6 +7,7 @@
 
 #include "cost_models/nccl/nccl_default.hpp"
 #include "cost_models/symmetric/nccl_symmetric.hpp"
+#include "sim/call/nccl_programs.hpp"
 #include "sim/tuners/tuner.hpp"
 
 namespace cclgym {
@@ -15,9 +16,8 @@ namespace cclgym {
 /// "tree", CollNetChain as "collnet-chain".
 [[nodiscard]] NcclAlgorithmSet simulated_nccl_algorithms();
 
-/// NCCL's algorithm for a program of the library; nullopt for other programs.
-[[nodiscard]] std::optional<NcclAlgorithm> nccl_algorithm(std::string_view program);
-/// The same in a release: in 2.8.4, "collnet-chain" is its only CollNet algorithm.
+/// NCCL's algorithm of a program in a release (nccl_programs.hpp): in 2.8.4, "collnet-chain" is its
+/// only CollNet algorithm.
 [[nodiscard]] std::optional<NcclAlgorithm> nccl_algorithm(std::string_view program,
                                                           const NcclVersion& version);
 /// True for calls like those behind the intervals of simulated times (docs/intervals.md): the

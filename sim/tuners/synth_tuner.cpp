@@ -97,7 +97,7 @@ class SynthTuner : public Tuner {
         config.algorithm = program.name;
         config.channels = program.program->channels;
         config.protocol = protocol;
-        config = with_protocol_tiles(model_, config);
+        config = with_protocol_tiles(model_, call.collective, config);
         if (!check_resident(library_, call, config, *fabric_, model_).empty()) continue;
         const double time_s = simulator_->simulate(call, config).time_s;
         if (!known->second.algorithm.empty() && time_s >= least_s) continue;

@@ -58,7 +58,8 @@ class Site {
       for (const Protocol protocol : {Protocol::LL, Protocol::Simple}) {
         for (const int channels : {1, 4, 8}) {
           Config config = with_protocol_tiles(
-              model_, {.algorithm = algorithm, .protocol = protocol, .channels = channels});
+              model_, CollectiveKind::AllReduce,
+              {.algorithm = algorithm, .protocol = protocol, .channels = channels});
           for (const std::uint64_t tile : {config.tile_bytes, 32 * kKiB}) {
             config.tile_bytes = tile;
             const Call call{CollectiveKind::AllReduce, bytes, 0};

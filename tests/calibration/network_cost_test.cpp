@@ -186,8 +186,9 @@ TEST_CASE("a root runs ahead of its broadcasts as far as the FIFOs let it",
           "[calibration][network-cost]") {
   const CostModel model = shipped_cost_model("a100");
   const auto fabric = make_fabric({.name = "ndv4", .servers = 4});
-  const Config config = with_protocol_tiles(
-      model, {.algorithm = "ring", .protocol = Protocol::Simple, .channels = 8});
+  const Config config =
+      with_protocol_tiles(model, CollectiveKind::Broadcast,
+                          {.algorithm = "ring", .protocol = Protocol::Simple, .channels = 8});
   Simulator simulator(fabric, model, "flow");
   const auto record_of = [&](int channels) {
     const Call call{CollectiveKind::Broadcast, static_cast<std::uint64_t>(channels) << 17, 0};

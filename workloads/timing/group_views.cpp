@@ -6,6 +6,7 @@
 
 #include "core/split.hpp"
 #include "sim/call/config_options.hpp"
+#include "sim/call/tiles.hpp"
 #include "topology_models/gpu_models.hpp"
 
 namespace cclgym {
@@ -15,9 +16,11 @@ namespace {
 // Always the same program, protocol and channels, where they can carry out the call.
 class OneConfiguration final : public Tuner {
  public:
-  OneConfiguration(Config config, AlgorithmLibrary library)
-      : config_(std::move(config)), library_(std::move(library)) {}
-  [[nodiscard]] Config choose(const Call& /*call*/) const override { return config_; }
+  OneConfiguration(const CostModel& model, Config config, AlgorithmLibrary library)
+      : model_(model), config_(std::move(config)), library_(std::move(library)) {}
+  [[nodiscard]] Config choose(const Call& call) const override {
+    return with_protocol_tiles(model_, call.collective, config_);
+  }
   [[nodiscard]] bool chooses_for(CollectiveKind collective) const override {
     return supports(library_.at(config_.algorithm), collective);
   }
@@ -25,6 +28,7 @@ class OneConfiguration final : public Tuner {
   [[nodiscard]] std::string description() const override { return "one configuration"; }
 
  private:
+  CostModel model_;
   Config config_;
   AlgorithmLibrary library_;
 };
@@ -35,8 +39,7 @@ std::unique_ptr<const Tuner> one_configuration(const std::string& text, const Co
   AlgorithmLibrary library = AlgorithmLibrary::shipped();
   library.add_spelled(text.substr(0, text.find('/')), where);
   Config config = read_short_config(text, library, where);
-  return std::make_unique<OneConfiguration>(
-      with_tiles(model, std::move(config), std::nullopt, std::nullopt), std::move(library));
+  return std::make_unique<OneConfiguration>(model, std::move(config), std::move(library));
 }
 
 }  // namespace
@@ -188,7 +191,7 @@ Config GroupViews::chosen(GroupView& view, std::int32_t communicator, const std:
                                   quoted(names_[at(communicator)]), error.what()));
     }
   }
-  return with_tiles(model_, {.algorithm = "naive"}, std::nullopt, std::nullopt);
+  return with_protocol_tiles(model_, call.collective, {.algorithm = "naive"});
 }
 
 const ConfiguredCall& GroupViews::planned(GroupView& view, std::int32_t communicator,

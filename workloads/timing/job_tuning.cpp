@@ -129,7 +129,7 @@ class Search {
       for (const Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple}) {
         for (const int channels : options_.channels) {
           const Config config =
-              with_protocol_tiles(simulator.cost_model(),
+              with_protocol_tiles(simulator.cost_model(), call.call.collective,
                                   {.algorithm = name, .protocol = protocol, .channels = channels});
           if (check_config(library, call.call, config, call.view->fabric->ranks()).empty() &&
               check_resident(library, call.call, config, *call.view->fabric, simulator.cost_model())

@@ -10,6 +10,7 @@
 #include "core/units.hpp"
 #include "env/tuning/actions/knob_levels.hpp"
 #include "sim/call/config_options.hpp"
+#include "sim/call/tiles.hpp"
 #include "sim/tuners/openmpi_algorithms.hpp"
 
 namespace cclgym {
@@ -228,18 +229,29 @@ std::uint64_t TuningActions::chunk_of(std::size_t level) const {
   return kChunks[level + (profile_ == ActionProfile::OpenMpi ? 1 : 0)];
 }
 
-bool TuningActions::chunk_fits(std::size_t level, Protocol protocol) const {
+Config TuningActions::usual_tiles(CollectiveKind collective, const PlainConfig& config) const {
+  return with_protocol_tiles(
+      site_->cost_model, collective,
+      {.algorithm = site_->algorithms.entries()[config.program].name, .protocol = config.protocol});
+}
+
+// `config` has this level. A level with the tiles of the level "protocol" is not another choice.
+bool TuningActions::chunk_fits(std::size_t level, CollectiveKind collective,
+                               const PlainConfig& config) const {
   const std::uint64_t chunk = chunk_of(level);
   if (chunk == kOfProtocolChunk) return true;
-  const ProtocolCost& cost = site_->cost_model.protocols[static_cast<std::size_t>(protocol)];
+  const ProtocolCost& cost = site_->cost_model.protocols[static_cast<std::size_t>(config.protocol)];
   // Without slots, the level "protocol" is the same as "whole".
   if (site_->cost_model.hockney || cost.slot_bytes == 0 || cost.slots == 0) return false;
-  return chunk == kWholeChunk ||
-         2 * chunk <= cost.slot_bytes * static_cast<std::uint64_t>(cost.slots);
+  if (chunk == kWholeChunk) return true;
+  const Config usual = usual_tiles(collective, config);
+  return 2 * chunk <= cost.slot_bytes * static_cast<std::uint64_t>(cost.slots) &&
+         (usual.tile_bytes != chunk || usual.slots != config.slots);
 }
 
 // The size of a connection's FIFO is fixed; it holds more chunks if they are smaller.
-void TuningActions::set_chunk(PlainConfig& config, std::size_t level) const {
+void TuningActions::set_chunk(PlainConfig& config, CollectiveKind collective,
+                              std::size_t level) const {
   const ProtocolCost& cost = site_->cost_model.protocols[static_cast<std::size_t>(config.protocol)];
   const std::uint64_t chunk = chunk_of(level);
   if (chunk == kWholeChunk) return;
@@ -248,8 +260,9 @@ void TuningActions::set_chunk(PlainConfig& config, std::size_t level) const {
     return;
   }
   if (chunk == kOfProtocolChunk) {
-    config.tile_bytes = cost.tile_bytes();
-    config.slots = static_cast<std::uint8_t>(cost.tile_slots());
+    const Config usual = usual_tiles(collective, config);
+    config.tile_bytes = usual.tile_bytes;
+    config.slots = static_cast<std::uint8_t>(usual.slots);
     return;
   }
   const std::uint64_t fifo = cost.slot_bytes * static_cast<std::uint64_t>(cost.slots);
@@ -257,7 +270,8 @@ void TuningActions::set_chunk(PlainConfig& config, std::size_t level) const {
   config.slots = static_cast<std::uint8_t>(std::clamp<std::uint64_t>(fifo / chunk, 1, kMostSlots));
 }
 
-PlainConfig TuningActions::config_of(std::uint16_t program, const Levels& levels) const {
+PlainConfig TuningActions::config_of(CollectiveKind collective, std::uint16_t program,
+                                     const Levels& levels) const {
   if (profile_ == ActionProfile::Pccl) return engine_config(program);
   const auto level = [&](Knob knob) { return static_cast<std::size_t>(levels[at(knob)]); };
   const AlgorithmEntry& entry = site_->algorithms.entries()[program];
@@ -280,7 +294,7 @@ PlainConfig TuningActions::config_of(std::uint16_t program, const Levels& levels
     config.threads = nccl && config.protocol == Protocol::LL128 ? 640 : 512;
   }
   config.binding = static_cast<std::uint8_t>(level(Knob::Nic));
-  set_chunk(config, level(Knob::Chunk));
+  set_chunk(config, collective, level(Knob::Chunk));
   return config;
 }
 

@@ -227,10 +227,13 @@ class TuningActions {
   void index(Legal& legal) const;
   [[nodiscard]] std::size_t place_of(const Levels& levels) const;
   [[nodiscard]] std::uint64_t chunk_of(std::size_t level) const;
-  [[nodiscard]] bool chunk_fits(std::size_t level, Protocol protocol) const;
-  void set_chunk(PlainConfig& config, std::size_t level) const;
+  [[nodiscard]] Config usual_tiles(CollectiveKind collective, const PlainConfig& config) const;
+  [[nodiscard]] bool chunk_fits(std::size_t level, CollectiveKind collective,
+                                const PlainConfig& config) const;
+  void set_chunk(PlainConfig& config, CollectiveKind collective, std::size_t level) const;
   [[nodiscard]] Levels levels_of(std::span<const std::int32_t> action) const;
-  [[nodiscard]] PlainConfig config_of(std::uint16_t program, const Levels& levels) const;
+  [[nodiscard]] PlainConfig config_of(CollectiveKind collective, std::uint16_t program,
+                                      const Levels& levels) const;
   [[nodiscard]] const Legal& of(CollectiveKind collective) const {
     return legal_[static_cast<std::size_t>(collective)];
   }

@@ -131,9 +131,9 @@ void TuningActions::add_configurations(CollectiveKind collective, std::uint16_t 
   const auto with_chunks = [&] {
     each(Knob::Chunk, chunks ? std::size(kChunks) : 1, [&](std::size_t chunk) {
       if (!offline && chunk_of(chunk) == kWholeChunk) return;
-      const auto protocol = static_cast<Protocol>(levels[at(Knob::Protocol)]);
-      if (!chunk_fits(chunk, protocol)) return;
-      const int slots = config_of(program, levels).slots;
+      const PlainConfig config = config_of(collective, program, levels);
+      if (!chunk_fits(chunk, collective, config)) return;
+      const int slots = config.slots;
       if (slots > 0 && slots < entry.min_slots) return;
       each(Knob::Nic, offline ? site_->fabrics.size() : 1,
            [&](std::size_t) { add_action(levels, legal); });
@@ -149,7 +149,7 @@ void TuningActions::add_configurations(CollectiveKind collective, std::uint16_t 
       each(Knob::Threads, offline ? std::size(kThreads) : 1, [&](std::size_t) {
         each(Knob::Protocol, kProtocols, [&](std::size_t protocol) {
           if (offer_ && !offer_->has(collective, entry.name, Protocol(protocol))) return;
-          if (resident.fits(config_of(program, levels))) with_chunks();
+          if (resident.fits(config_of(collective, program, levels))) with_chunks();
         });
       });
     });
@@ -194,7 +194,7 @@ void TuningActions::add_openmpi_programs(CollectiveKind collective, Legal& legal
       levels[at(Knob::Chunk)] = static_cast<std::int32_t>(chunk);
       if (!allowed(Knob::Algorithm, levels[at(Knob::Algorithm)])) continue;
       if (!allowed(Knob::Chunk, levels[at(Knob::Chunk)])) continue;
-      const PlainConfig config = config_of(library, levels);
+      const PlainConfig config = config_of(collective, library, levels);
       if (find_openmpi_algorithm(collective, name, config.tile_bytes) == nullptr) continue;
       std::array<KnownBlocks, 2> known;
       if (!ResidentCheck(*site_, collective, known).fits(config)) continue;

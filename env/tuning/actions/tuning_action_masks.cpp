@@ -163,7 +163,8 @@ PlainConfig TuningActions::reference(const Call& call) const {
   for (const std::string_view name : by_preference) {
     if (!supports(site_->algorithms.at(name), call.collective)) continue;
     config.algorithm = std::string(name);
-    return plain_config(site_->algorithms, with_protocol_tiles(site_->cost_model, config));
+    return plain_config(site_->algorithms,
+                        with_protocol_tiles(site_->cost_model, call.collective, config));
   }
   throw UserError("the library has no program for " + std::string(to_string(call.collective)));
 }
@@ -180,7 +181,7 @@ PlainConfig TuningActions::config(CollectiveKind collective,
                                   std::span<const std::int32_t> action) const {
   const Levels levels = levels_of(action);
   const std::int32_t program = program_at(collective, levels);
-  if (program >= 0) return config_of(static_cast<std::uint16_t>(program), levels);
+  if (program >= 0) return config_of(collective, static_cast<std::uint16_t>(program), levels);
   throw std::logic_error("TuningActions::config: no program for " + describe(action));
 }
 

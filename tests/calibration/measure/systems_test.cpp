@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/places.hpp"
 #include "support/thrown.hpp"
+#include "topology_models/gpu_models.hpp"
 
 namespace cclgym::test {
 namespace {

@@ -402,7 +402,7 @@ TEST_CASE("the message about an illegal action names the knob and its legal leve
         "algorithm tree: allgather has nccl-default, ring or pat");
   CHECK(misfit({"nccl-default", "LL", "2", "protocol"}) == "channels 2: 'nccl-default' has only 1");
   CHECK(misfit({"ring", "LL", "2", "whole"}) ==
-        "chunk whole: 'ring LL channels=2' has protocol, 32KiB or 128KiB");
+        "chunk whole: 'ring LL channels=2' has protocol or 128KiB");
   CHECK(actions.misfit(Call{.collective = CollectiveKind::AllToAll, .bytes = 0},
                        action({"ring", "LL", "1", "protocol"})) ==
         "no action carries out alltoall");

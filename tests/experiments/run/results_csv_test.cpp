@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 #include "support/places.hpp"
 #include "support/temporary_folder.hpp"
+#include "topology_models/machines/registry.hpp"
 
 namespace cclgym {
 namespace {
@@ -332,7 +333,46 @@ TEST_CASE("a report takes the rows of calibrate and the output of nccl-tests",
     const std::vector<MeasuredOn> racks{{.label = "rack", .ranks = 16, .nodes = 1, .info = &info},
                                         {.label = "two", .ranks = 16, .nodes = 4}};
     CHECK(read_measured(file.path(), racks).front().fabric == "rack");
+    CHECK(warnings_of(rows) == std::vector<std::string>{file.path() + ":20:9: " + rows[0].source});
   }
+}
+
+TEST_CASE("a report tells how the machine of a log differs from the experiment's fabric",
+          "[experiments][results-csv]") {
+  const auto fabric = make_fabric({.name = "alps", .servers = 2});
+  const std::vector<MeasuredOn> fabrics{
+      {.label = "alps", .ranks = 8, .nodes = 2, .fabric = fabric.get()}};
+  std::string ranks;
+  for (int rank = 0; rank < 8; ++rank) {
+    ranks += "#  Rank " + std::to_string(rank) + " Group  0 Pid 1 on host" +
+             std::to_string(rank / 4) + " device " + std::to_string(rank % 4) +
+             " [0x07] NVIDIA H100 80GB HBM3\n";
+  }
+  const std::string row =
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)\n"
+      "        1024           256     float     sum      -1    42.50    0.02    0.04      0\n";
+  const TemporaryFile file("NCCL_CROSS_NIC=0 ./all_reduce_perf\n" + ranks +
+                           "host0:1:2 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\n"
+                           "host0:1:2 [0] NCCL INFO Using network Socket\n" +
+                           row + "NCCL_CROSS_NIC=1 ./all_reduce_perf\n" + ranks + row);
+  const std::vector<MeasuredRow> rows = read_measured(file.path(), fabrics);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].config == "default, NCCL_CROSS_NIC=0");
+  CHECK(rows[1].config == "default, NCCL_CROSS_NIC=1");
+  CHECK(rows[0].library_chose);
+  const std::vector<std::string> warnings = warnings_of(rows);
+  REQUIRE(warnings.size() == 3);
+  check_contains(warnings[0],
+                 "the rows are of NVIDIA H100 80GB HBM3, but the fabric alps has GH200");
+  check_contains(warnings[1], "the log names network tcp, but alps is simulated on slingshot");
+  check_contains(warnings[2], "the run had NCCL_CROSS_NIC=0, which the simulation leaves out");
+  FabricSpec rails{.name = "alps", .servers = 2};
+  rails.cross_nic = false;
+  const auto own = make_fabric(rails);
+  const std::vector<MeasuredOn> on{{.label = "alps", .ranks = 8, .nodes = 2, .fabric = own.get()}};
+  const std::vector<MeasuredRow> again = read_measured(file.path(), on);
+  check_contains(warnings_of(again)[2], "NCCL_CROSS_NIC=1");
 }
 
 TEST_CASE("a measured file may begin with a byte order mark", "[experiments][results-csv]") {

@@ -84,7 +84,7 @@ TEST_CASE("a cell is legal if NCCL offers it, by itself or to a tuner", "[experi
   copies.emplace_back("algorithms", "[ring, \"nccl-default:2.18\"]");
   CHECK(legal(copies).size() == 1);
   CHECK(legal(copies).begin()->starts_with("nccl-default:2.18/"));
-  CHECK(legal({{"fabrics", "ndv4"}, {"slots", "2"}}).empty());
+  CHECK(legal({{"fabrics", "ndv4"}, {"slots", "4"}}).empty());
   CHECK(legal({{"fabrics", "ndv4"}, {"cost_model", "hockney"}}).empty());
   CHECK(legal({{"fabrics", "{name: ring, gpus: 4}"}}).empty());
 }
@@ -94,23 +94,23 @@ TEST_CASE("instances, tiles and slots are axes", "[experiments][axes]") {
       parse_experiment(experiment_with({{"channels", "[1, 4]"},
                                         {"instances", "1..4 x2"},
                                         {"tile", "[0B, 64KiB, 16KiB..32KiB x2]"},
-                                        {"slots", "[0, 2..3]"}}),
+                                        {"slots", "[0, 3..4]"}}),
                        "e.yaml");
   REQUIRE(experiment.cells.size() == 2 * 3 * 4 * 3);
   const std::vector<std::string> keys = keys_of(experiment);
   CHECK(std::set<std::string>(keys.begin(), keys.end()).size() == keys.size());
   CHECK(keys[0] == "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/tile-none/slots-none");
-  CHECK(keys[1] == "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/tile-none/slots-2");
-  CHECK(keys[5] == "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/tile-64KiB/slots-3");
+  CHECK(keys[1] == "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/tile-none/slots-3");
+  CHECK(keys[5] == "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/tile-64KiB/slots-4");
   CHECK(keys[12] == "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/r2/tile-none/slots-none");
-  CHECK(keys.back() == "dgx1/allreduce/ring/Simple/c4/t512/1KiB/s1/r4/tile-32KiB/slots-3");
+  CHECK(keys.back() == "dgx1/allreduce/ring/Simple/c4/t512/1KiB/s1/r4/tile-32KiB/slots-4");
   CHECK(experiment.cells.back().config.instances == 4);
   CHECK(experiment.cells.back().config.tile_bytes == 32768);
-  CHECK(experiment.cells.back().config.slots == 3);
+  CHECK(experiment.cells.back().config.slots == 4);
 }
 
 TEST_CASE("a protocol's tile and the equal explicit size are one cell", "[experiments][axes]") {
-  // LL's tiles have 32KiB, Simple's 1MiB.
+  // LL's tiles have 32KiB, a ring's with Simple 2MiB.
   const Experiment experiment = parse_experiment(
       experiment_with({{"protocols", "[LL, Simple]"}, {"tile", "[protocol, 32KiB]"}}), "e.yaml");
   CHECK(keys_of(experiment) ==
@@ -130,7 +130,7 @@ TEST_CASE("selectors match instances, tiles and slots, also those of the protoco
     return parse_experiment(experiment_with({{"protocols", "[LL, Simple]"},
                                              {"instances", "[1, 2]"},
                                              {"tile", "[0B, protocol]"},
-                                             {"slots", "[0, protocol, 2]"},
+                                             {"slots", "[0, protocol, 3]"},
                                              {"baseline", baseline}}),
                             "e.yaml");
   };
@@ -148,10 +148,10 @@ TEST_CASE("selectors match instances, tiles and slots, also those of the protoco
   CHECK(
       matched(with("{instances: 2, tile: protocol, slots: protocol}")) ==
       std::vector<std::string>{head + "LL/c1/t512/1KiB/s1/r2", head + "Simple/c1/t512/1KiB/s1/r2"});
-  CHECK(matched(with("{protocol: LL, instances: 1, tile: 0B, slots: 2}")) ==
-        std::vector<std::string>{head + "LL/c1/t512/1KiB/s1/tile-none/slots-2"});
-  CHECK(baseline_text(with("{instances: 2, tile: protocol, slots: 2}")) ==
-        "the fastest of 2 instances, tiles of protocol, slots 2");
+  CHECK(matched(with("{protocol: LL, instances: 1, tile: 0B, slots: 3}")) ==
+        std::vector<std::string>{head + "LL/c1/t512/1KiB/s1/tile-none/slots-3"});
+  CHECK(baseline_text(with("{instances: 2, tile: protocol, slots: 3}")) ==
+        "the fastest of 2 instances, tiles of protocol, slots 3");
   CHECK(axes_refusal({{"tile", "protocol"}, {"baseline", "{tile: 0B}"}}) ==
         "e.yaml:7:18: unknown tile of the experiment '0B'; expected one of protocol");
   CHECK(axes_refusal({{"baseline", "{slots: 7}"}}) ==

@@ -56,11 +56,11 @@ TEST_CASE("cells are the cross product, sizes before seeds innermost",
 TEST_CASE("tiles and slots are the same in all cells, or each protocol's own",
           "[experiments][load-experiment]") {
   const Experiment fixed = parse_experiment(
-      experiment_with({{"protocols", "[LL, Simple]"}, {"tile", "64KiB"}, {"slots", "2"}}),
+      experiment_with({{"protocols", "[LL, Simple]"}, {"tile", "64KiB"}, {"slots", "4"}}),
       "e.yaml");
   CHECK(keys_of(fixed) ==
-        std::vector<std::string>{"dgx1/allreduce/ring/LL/c1/t512/1KiB/s1/tile-64KiB/slots-2",
-                                 "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/tile-64KiB/slots-2"});
+        std::vector<std::string>{"dgx1/allreduce/ring/LL/c1/t512/1KiB/s1/tile-64KiB/slots-4",
+                                 "dgx1/allreduce/ring/Simple/c1/t512/1KiB/s1/tile-64KiB/slots-4"});
   const Experiment own = parse_experiment(
       experiment_with({{"protocols", "[LL, Simple]"}, {"tile", "protocol"}, {"slots", "protocol"}}),
       "e.yaml");

@@ -213,7 +213,7 @@ TEST_CASE("a large call costs few tiles, and its result reports them", "[sim][st
   const Result whole = simulator.simulate(call, config);
   CHECK(whole.tiles == 1);
   CHECK(whole.simulated_tiles == 1);
-  config = with_protocol_tiles(model, config);
+  config = with_protocol_tiles(model, CollectiveKind::AllReduce, config);
   const SimulationRecord record = simulator.record(call, config);
   const Result& result = record.result;
   CHECK(result.tiles == (1 << 30) / (32 << 10));

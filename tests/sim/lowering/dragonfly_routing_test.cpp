@@ -54,7 +54,7 @@ double tree_s(const std::shared_ptr<const Fabric>& fabric) {
   Simulator simulator(fabric, model, "flow");
   return simulator
       .simulate(call_of(CollectiveKind::AllReduce, 64ULL << 20),
-                with_protocol_tiles(model, config_of("tree", 4)))
+                with_protocol_tiles(model, CollectiveKind::AllReduce, config_of("tree", 4)))
       .time_s;
 }
 

@@ -280,15 +280,31 @@ TEST_CASE("slots and tiles out of range are refused", "[sim][tiles]") {
   CHECK(message(tiled(1, 0)).find("more than 10^9") != std::string::npos);
 }
 
-TEST_CASE("a protocol's tiles come from the cost model", "[sim][tiles]") {
+TEST_CASE("a program's tiles are NCCL's chunks, or come from the cost model", "[sim][tiles]") {
   const CostModel model = shipped_cost_model("a100");
-  Config config = with_protocol_tiles(model, config_of("ring", 1, Protocol::LL));
-  CHECK(config.tile_bytes == 32 * 1024);
-  CHECK(config.slots == 8);
-  config = with_protocol_tiles(model, config_of("ring", 1, Protocol::Simple));
-  CHECK(config.tile_bytes == 1 << 20);
-  CHECK(config.slots == 4);
-  config = with_protocol_tiles(shipped_cost_model("hockney"), config);
-  CHECK(config.tile_bytes == 0);
-  CHECK(config.slots == 0);
+  struct Expected {
+    std::string program;
+    Protocol protocol = Protocol::Simple;
+    CollectiveKind collective = CollectiveKind::AllReduce;
+    std::uint64_t tile_bytes = 0;
+    int slots = 0;
+  };
+  const std::vector<Expected> expected{
+      {"ring", Protocol::LL, CollectiveKind::AllReduce, 32 << 10, 8},
+      {"ring", Protocol::Simple, CollectiveKind::AllReduce, 2 << 20, 2},
+      {"ring", Protocol::Simple, CollectiveKind::Broadcast, 512 << 10, 8},
+      {"tree", Protocol::Simple, CollectiveKind::AllReduce, 512 << 10, 8},
+      {"tree", Protocol::LL128, CollectiveKind::AllReduce, 72000, 8},
+      {"nvls", Protocol::Simple, CollectiveKind::AllReduce, 64 << 10, 8},
+      {"naive", Protocol::Simple, CollectiveKind::AllToAll, 1 << 20, 4}};
+  for (const Expected& one : expected) {
+    CAPTURE(one.program, to_string(one.protocol), to_string(one.collective));
+    const Config config =
+        with_protocol_tiles(model, one.collective, config_of(one.program, 1, one.protocol));
+    CHECK(config.tile_bytes == one.tile_bytes);
+    CHECK(config.slots == one.slots);
+    const Config none = with_protocol_tiles(shipped_cost_model("hockney"), one.collective, config);
+    CHECK(none.tile_bytes == 0);
+    CHECK(none.slots == 0);
+  }
 }

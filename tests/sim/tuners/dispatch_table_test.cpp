@@ -108,7 +108,7 @@ TEST_CASE("a CSV of NCCL's tuner is a table: the first line that matches applies
     };
     const Config tree = choose(65536, CollectiveKind::AllReduce);
     CHECK(tree ==
-          with_protocol_tiles(shipped_cost_model("a100"),
+          with_protocol_tiles(shipped_cost_model("a100"), CollectiveKind::AllReduce,
                               {.algorithm = "tree", .protocol = Protocol::LL128, .channels = 3}));
     const Config ring = choose(65540, CollectiveKind::AllReduce);
     CHECK(ring.algorithm == "ring");
@@ -158,9 +158,9 @@ TEST_CASE("tile and slots of the protocol come from the site's cost model",
   const CostModel model = shipped_cost_model("a100");
   const ProtocolCost& ll = model.protocols[static_cast<std::size_t>(Protocol::LL)];
   const Config config = tuner->choose(call_of(CollectiveKind::AllReduce, 4));
-  CHECK(config.tile_bytes == ll.tile_bytes());
+  CHECK(config.tile_bytes == ll.slot_bytes);
   CHECK(config.tile_bytes > 0);
-  CHECK(config.slots == ll.tile_slots());
+  CHECK(config.slots == ll.slots);
 }
 
 TEST_CASE("tables are per fabric and collective; missing ones use the fallback",

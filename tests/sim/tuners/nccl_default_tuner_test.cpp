@@ -229,3 +229,36 @@ TEST_CASE("nccl-default:VERSION:PROTOCOL:ALGORITHM is NCCL_PROTO and NCCL_ALGO",
   CHECK(refusal("nccl-default:2.21.5:LL:tree:4", site).find("VERSION[:PROTOCOL[:ALGORITHM]]") !=
         std::string::npos);
 }
+
+// The chunks of trees with LL128, NVLS and CollNet follow the size in NCCL; a named configuration
+// has one tile for all sizes.
+TEST_CASE("a named configuration takes the time of NCCL with its algorithm and channels",
+          "[sim][nccl-default-tuner]") {
+  for (const auto& [fabric, servers] : std::vector<std::pair<const char*, int>>{
+           {"ndv4", 1}, {"ndv4", 4}, {"hgx-h100", 1}, {"hgx-h100", 4}}) {
+    const TunerSite site = site_of(fabric, servers);
+    const NcclVersion version = parse_nccl_version("2.28.9");
+    const NcclDefault nccl(version, nccl_comm_for(*site.fabric, version));
+    Simulator simulator(site.fabric, site.cost_model, "flow");
+    for (std::size_t a = 0; a < kNcclAlgorithms; ++a) {
+      const auto algorithm = static_cast<NcclAlgorithm>(a);
+      for (const Protocol protocol : all_protocols()) {
+        for (std::uint64_t bytes = 64 << 10; bytes <= 1 << 30; bytes *= 4) {
+          const auto plan = nccl.plan(NcclCollective::AllReduce, algorithm, protocol, bytes);
+          if (!plan) continue;
+          const Config own = nccl_config(*plan);
+          const Call call{.collective = CollectiveKind::AllReduce, .bytes = bytes};
+          const Config named = with_protocol_tiles(
+              site.cost_model, call.collective,
+              {.algorithm = own.algorithm, .protocol = protocol, .channels = own.channels});
+          CAPTURE(fabric, servers, own.algorithm, to_string(protocol), bytes, own.tile_bytes);
+          const double ratio =
+              simulator.simulate(call, named).time_s / simulator.simulate(call, own).time_s;
+          const bool by_size = protocol == Protocol::LL128 && algorithm == NcclAlgorithm::Tree;
+          CHECK(ratio > (by_size ? 0.75 : 0.9));
+          CHECK(ratio < (by_size ? 1.65 : 1.12));
+        }
+      }
+    }
+  }
+}

@@ -36,8 +36,9 @@ void for_each_call(const std::function<void(Simulator&, const Call&, const Confi
         CAPTURE(machine.fabric, algorithm, to_string(protocol));
         const CostModel model = shipped_cost_model(machine.cost_model);
         Simulator simulator(fabric_of(machine.fabric, machine.gpus), model, "flow");
-        const Config config = with_tiles(
-            model, {.algorithm = algorithm, .protocol = protocol, .channels = 2}, {}, {});
+        const Config config =
+            with_tiles(model, CollectiveKind::AllReduce,
+                       {.algorithm = algorithm, .protocol = protocol, .channels = 2}, {}, {});
         for (int i = 0; i < 12; ++i) {
           const auto bytes = static_cast<std::uint64_t>(std::exp2(10 + 18 * random.uniform()));
           check(simulator, {.bytes = fitting_bytes(CollectiveKind::AllReduce, bytes, machine.gpus)},

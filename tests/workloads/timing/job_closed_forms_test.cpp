@@ -22,7 +22,8 @@ double time_alone_s(const std::shared_ptr<const Fabric>& fabric, const CostModel
 }
 
 Config ring_config(const CostModel& model, int channels) {
-  return with_protocol_tiles(model, {.algorithm = "ring", .channels = channels});
+  return with_protocol_tiles(model, CollectiveKind::AllReduce,
+                             {.algorithm = "ring", .channels = channels});
 }
 
 // Message about ranks that wait for each other.
@@ -100,10 +101,11 @@ TEST_CASE("two messages of different communicators share a link fairly", "[workl
   const std::uint64_t bytes = 1 << 26;
   const double capacity_Bps = fabric->links()[at(fabric->route(0, 1, 0)[0])].capacity_Bps();
   const double moving_s = static_cast<double>(bytes) / capacity_Bps;
-  const double latency_s = time_alone_s(fabric->with_ranks(std::vector<int>{0, 1}), model,
-                                        {.collective = CollectiveKind::AllToNext, .bytes = bytes},
-                                        with_protocol_tiles(model, {.algorithm = "naive"})) -
-                           moving_s;
+  const double latency_s =
+      time_alone_s(fabric->with_ranks(std::vector<int>{0, 1}), model,
+                   {.collective = CollectiveKind::AllToNext, .bytes = bytes},
+                   with_protocol_tiles(model, CollectiveKind::AllToAll, {.algorithm = "naive"})) -
+      moving_s;
   for (const std::string& engine : job_engines()) {
     JobGraph job = empty_job(4);
     const auto one = add_group(job, "one", {0, 1});
@@ -129,9 +131,10 @@ TEST_CASE("a pipeline has the bubble (p - 1) / (m + p - 1)", "[workloads][timing
   for (const auto& [stages, batches] : {std::pair{2, 1}, std::pair{4, 8}, std::pair{8, 3}}) {
     const auto fabric = fabric_of("ring", stages < 3 ? 3 : stages);
     const std::uint64_t bytes = 1 << 20;
-    const double message_s = time_alone_s(fabric->with_ranks(std::vector<int>{0, 1}), model,
-                                          {.collective = CollectiveKind::AllToNext, .bytes = bytes},
-                                          with_protocol_tiles(model, {.algorithm = "naive"}));
+    const double message_s =
+        time_alone_s(fabric->with_ranks(std::vector<int>{0, 1}), model,
+                     {.collective = CollectiveKind::AllToNext, .bytes = bytes},
+                     with_protocol_tiles(model, CollectiveKind::AllToAll, {.algorithm = "naive"}));
     const double compute_s = 3 * message_s;
     for (const std::string& engine : job_engines()) {
       JobGraph job = empty_job(stages);
