@@ -37,7 +37,8 @@ struct Machine {
   std::string gpu_model;  ///< empty: unknown
   HostCpu cpu = HostCpu::Intel;
   bool nics_behind_host_bridge = false;
-  int relays = 0;  ///< Fabric::max_relays()
+  double plugin_latency_us = 0;  ///< NetworkPlugin::latency_s, in us
+  int relays = 0;                ///< Fabric::max_relays()
   std::vector<MachineDevice> devices;
   std::vector<MachineLink> links;
   std::vector<std::string> warnings;  ///< sentences about what was assumed
