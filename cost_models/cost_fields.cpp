@@ -141,17 +141,6 @@ const std::vector<CostField<CostModel>>& cost_model_fields() {
   static const std::vector<CostField<CostModel>> fields{
       time("kernel_launch", &M::kernel_launch_s, 5, fitted(6e-6),
            "time from the call to the first instruction"),
-      newer(field<M>({.name = "graph_launch",
-                      .kind = OptionKind::Time,
-                      .description = "kernel_launch of kernels that a CUDA graph launches "
-                                     "(`:cuda-graph` behind the set's name), if that is less; "
-                                     "default: that of MSCCL++'s kernels (`a100-mscclpp`)",
-                      .max = kMostLatency_s,
-                      .default_text = "4.45us"},
-                     &M::graph_launch_s, 29)),
-      newer(time("launch_per_gpu", &M::launch_per_gpu_s, 30, fittable(3e-6),
-                 "time by which each further GPU that a thread of the host serves delays its calls "
-                 "(`:gN` behind the set's name, nccl-tests -g N)")),
       time("channel_overhead", &M::channel_overhead_s, 6, fitted(1e-6),
            "launch cost per channel of a program that is built into NCCL, on top of kernel_launch"),
       time("interpreter_launch", &M::interpreter_launch_s, 7, fitted(5e-6),

@@ -101,13 +101,4 @@ std::string CostModel::canonical_text() const {
   return text;
 }
 
-CostModel launched(CostModel model, const LaunchMode& mode) {
-  if (model.hockney) return model;
-  if (mode.cuda_graph) {
-    model.kernel_launch_s = std::min(model.kernel_launch_s, model.graph_launch_s);
-  }
-  model.kernel_launch_s += (mode.gpus_per_thread - 1) * model.launch_per_gpu_s;
-  return model;
-}
-
 }  // namespace cclgym

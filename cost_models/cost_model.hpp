@@ -100,16 +100,6 @@ struct MatchingCost {
   [[nodiscard]] bool given() const { return *this != MatchingCost{}; }
 };
 
-/// How the host launches the kernels of a call.
-struct LaunchMode {
-  /// GPUs that one thread of the host serves one after the other (nccl-tests -g). Frameworks, and
-  /// nccl-tests with MPI, have one.
-  int gpus_per_thread = 1;
-  bool cuda_graph = false;  ///< CUDA graphs launch the kernels (nccl-tests -G)
-
-  auto operator<=>(const LaunchMode&) const = default;
-};
-
 /// A complete set of cost parameters. Under model "hockney", a transfer of L bytes costs only alpha
 /// + L * beta; under model "protocol", everything below applies.
 struct CostModel {
@@ -135,10 +125,7 @@ struct CostModel {
   /// Rates of a copy and of a reduction inside a GPU by one full thread block, B/s.
   double local_copy_rate_Bps = ProtocolCost::kUnlimited;
   double local_reduce_rate_Bps = ProtocolCost::kUnlimited;
-  double kernel_launch_s = 0;       ///< time from the call to the first instruction, s
-  double graph_launch_s = 4.45e-6;  ///< kernel_launch_s of a kernel of a CUDA graph, s
-  /// Time by which each further GPU of a thread of the host delays its calls (LaunchMode), s.
-  double launch_per_gpu_s = 0;
+  double kernel_launch_s = 0;     ///< time from the call to the first instruction, s
   double channel_overhead_s = 0;  ///< Runtime::Nccl: additional launch cost per channel, s
   // Costs under Runtime::Interpreter, s:
   double interpreter_launch_s = 0;  ///< launch cost on top of kernel_launch_s
@@ -201,9 +188,5 @@ struct CostModel {
   /// True if results depend on the seed.
   [[nodiscard]] bool random() const { return !hockney && start_skew_s > 0; }
 };
-
-/// The model with the launches of this mode: kernel_launch_s is that of a whole call. Model hockney
-/// has no launches and stays as it is.
-[[nodiscard]] CostModel launched(CostModel model, const LaunchMode& mode);
 
 }  // namespace cclgym

@@ -82,13 +82,6 @@ std::optional<int> Fabric::ranks_per_server() const {
   return each;
 }
 
-namespace {
-
-// The bits of a number >= 0. The text of 0 differs between releases of fmt.
-std::string exact(double number) { return number == 0 ? "0x0p+0" : fmt::format("{:a}", number); }
-
-}  // namespace
-
 std::string Fabric::canonical_text() const {
   std::string text;
   const auto out = std::back_inserter(text);
@@ -101,10 +94,6 @@ std::string Fabric::canonical_text() const {
   if (host_.cpu == HostCpu::Arm) fmt::format_to(out, "cpu arm\n");
   if (host_.nics_behind_host_bridge) fmt::format_to(out, "nics behind host bridge\n");
   if (!host_.crosses_nics) fmt::format_to(out, "rings keep their nics\n");
-  if (const NetworkPlugin& plugin = host_.plugin; plugin != NetworkPlugin{}) {
-    fmt::format_to(out, "plugin {} s buffer {} send {} nvls {}\n", exact(plugin.latency_s),
-                   plugin.buffer_bytes, plugin.send_chunk_bytes, plugin.nvls_chunk_bytes);
-  }
   for (const auto& order : host_.ring_orders) {
     fmt::format_to(out, "ring order {}\n", fmt::join(order, " "));
   }
@@ -116,10 +105,9 @@ std::string Fabric::canonical_text() const {
                    node.server, node.multiplicity, node.computes ? " computes" : "");
   }
   for (const Link& link : links_) {
-    fmt::format_to(out, "link {} {} {} {} s{} {} B/s x {}\n", link.source, link.target,
-                   to_string(link.kind), exact(link.latency_s),
-                   link.latency_stated ? " stated" : "", exact(link.unit_bandwidth_Bps),
-                   link.multiplicity);
+    fmt::format_to(out, "link {} {} {} {:a} s{} {:a} B/s x {}\n", link.source, link.target,
+                   to_string(link.kind), link.latency_s, link.latency_stated ? " stated" : "",
+                   link.unit_bandwidth_Bps, link.multiplicity);
   }
   if (max_relays_ > 0) fmt::format_to(out, "max relays {}\n", max_relays_);
   for (std::size_t rank = 0; rank < full_rank_.size(); ++rank) {

@@ -88,19 +88,6 @@ enum class NicBinding : std::uint8_t;  // fabric_spec.hpp
 /// Maker of a node's CPUs, on which some of NCCL's constants depend.
 enum class HostCpu : std::uint8_t { Intel, Amd, Arm };
 
-/// What the plugin of the network (libnccl-net.so) tells NCCL, and the variables that it sets for
-/// NCCL. Its keys are in network_plugin.hpp.
-struct NetworkPlugin {
-  /// Latency of a message between nodes by which NCCL estimates times (ncclNetProperties_t), s.
-  double latency_s = 0;
-  std::uint64_t buffer_bytes = 0;      ///< NCCL_BUFFSIZE; 0: NCCL's own default
-  std::uint64_t send_chunk_bytes = 0;  ///< NCCL_P2P_NET_CHUNKSIZE; 0: NCCL's own default
-  /// NCCL_NVLS_CHUNKSIZE and NCCL_NVLSTREE_MAX_CHUNKSIZE; 0: NCCL's own defaults.
-  std::uint64_t nvls_chunk_bytes = 0;
-
-  bool operator==(const NetworkPlugin&) const = default;
-};
-
 /// Host side of the nodes, as far as NCCL's choice and its rings and trees depend on it. The costs
 /// of messages do not.
 struct HostTraits {
@@ -113,7 +100,6 @@ struct HostTraits {
   /// (NCCL_CROSS_NIC of 1, or of 2, the default). False (NCCL_CROSS_NIC=0) matters where every GPU
   /// has a CPU and a NIC of its own: the way back to the NIC leads from CPU to CPU.
   bool crosses_nics = true;
-  NetworkPlugin plugin{};
   /// Orders in which NCCL's rings and trees visit the GPUs of a node, by channel (channel k has
   /// order k mod their number), if its search was run on the topology of the machine: numbers of
   /// GPUs within the node. Empty: logical_rings() finds the orders of rings, and trees follow them.

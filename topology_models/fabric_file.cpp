@@ -10,7 +10,6 @@
 
 #include "core/yaml/empty_values.hpp"
 #include "topology_models/gpu_models.hpp"
-#include "topology_models/network_plugin.hpp"
 
 namespace cclgym {
 
@@ -132,9 +131,6 @@ class Reader {
     constexpr std::string_view kBridge = "nics_behind_host_bridge";
     if (document_.has(kBridge)) {
       host.nics_behind_host_bridge = read_flag(document_.value(kBridge), document_.spec(kBridge));
-    }
-    if (document_.has(network_plugin_option().name)) {
-      host.plugin = read_network_plugin(document_.value(network_plugin_option().name));
     }
     builder_.set_host(host);
   }

@@ -5,7 +5,6 @@
 
 #include "core/magnitudes.hpp"
 #include "topology_models/fabric_file.hpp"
-#include "topology_models/network_plugin.hpp"
 
 namespace cclgym {
 
@@ -74,7 +73,6 @@ const std::vector<OptionSpec>& fabric_file_options() {
                       "cost model; InfiniBand stands for RoCE, too",
        .default_text = "infiniband",
        .choices = names_of_kinds(kNetworkKinds)},
-      network_plugin_option(),
       {.name = "cost_model",
        .description = "cost model that `auto` is here: a shipped set, or a file beside this one"},
       {.name = "relays",

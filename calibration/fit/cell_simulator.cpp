@@ -21,7 +21,7 @@ CellSimulator::CellSimulator(const PredictionSite& site, const CostModel& choosi
 }
 
 void CellSimulator::use(const CostModel& model) {
-  simulator_.set_cost_model(launched(model, site_.launch));
+  simulator_.set_cost_model(model);
   times_s_.clear();
 }
 

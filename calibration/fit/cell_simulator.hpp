@@ -20,7 +20,6 @@ namespace cclgym {
 struct PredictionSite {
   std::shared_ptr<const Fabric> fabric;
   ParameterSet set;
-  LaunchMode launch{};  ///< of its cells; the set has the launches of one GPU a thread
 };
 
 /// Keeps programs, the choices of NCCL and the first tiles of messages from cell to cell. They save

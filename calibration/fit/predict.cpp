@@ -27,12 +27,11 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
     : cells_(std::move(cells)),
       threads_(std::max<std::size_t>(1, threads)),
       site_of_(cells_.size(), nullptr) {
-  std::map<std::tuple<std::string, std::string, LaunchMode>, std::vector<std::size_t>> sites;
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> sites;
   for (std::size_t i = 0; i < cells_.size(); ++i) {
-    sites[{fabric_label(cells_[i].fabric), cells_[i].cost_model, cells_[i].launch}].push_back(i);
+    sites[{fabric_label(cells_[i].fabric), cells_[i].cost_model}].push_back(i);
   }
   for (const auto& [key, members] : sites) {
-    const auto& [label, cost_model, launch] = key;
     auto site = std::make_unique<PredictionSite>();
     const MeasuredCell& first = cells_[members.front()];
     try {
@@ -46,11 +45,10 @@ Predictor::Predictor(std::vector<MeasuredCell> cells, std::size_t threads)
           first.where,
           fmt::format("found {} ranks on {} node{}; fabric '{}' has {} GPUs on {}; check "
                       "--nodes and --ranks, or the columns nodes and ranks",
-                      first.ranks, first.nodes, first.nodes == 1 ? "" : "s", label,
+                      first.ranks, first.nodes, first.nodes == 1 ? "" : "s", key.first,
                       site->fabric->ranks(), site->fabric->servers()));
     }
-    site->set = parameter_set_for(cost_model, *site->fabric);
-    site->launch = launch;
+    site->set = parameter_set_for(key.second, *site->fabric);
     for (const std::size_t cell : members) site_of_[cell] = site.get();
     std::vector<std::string> warnings = site->fabric->warnings();
     warnings.push_back(cost_model_warning(site->set.model, *site->fabric));

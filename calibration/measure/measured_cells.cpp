@@ -299,8 +299,6 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
             : (tuner.empty() ? version : tuner);
     if (row.cross_nic && fabric.cross_nic) how += *row.cross_nic ? " cross" : " rails";
     const CollectiveKind collective = plan.collective.value_or(row.collective);
-    const LaunchMode launch = plan.launch.value_or(row.launch);
-    how += fmt::format(" g{}{}", launch.gpus_per_thread, launch.cuda_graph ? " graph" : "");
     const Key key{system.name, row.ranks, row.nodes, collective, plan.cost_model, how, row.bytes};
     const Measurement& first = *firsts.try_emplace(key, &row).first->second;
     if (first.gpu != row.gpu) {
@@ -325,7 +323,6 @@ MeasuredCells make_cells(std::span<const Measurement> rows, const CellFilter& fi
       cell.system = system.name;
       cell.fabric = fabric;
       cell.cost_model = plan.cost_model;
-      cell.launch = launch;
       cell.nccl_version = version;
       cell.named = plan.named;
       cell.tuner = tuner;

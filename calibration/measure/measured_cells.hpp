@@ -19,7 +19,6 @@ struct MeasuredCell {
   std::string system;
   FabricSpec fabric;
   std::string cost_model;    ///< in the form that cost_model_for takes
-  LaunchMode launch{};       ///< how the host launched the call
   std::string nccl_version;  ///< release whose default choice applies, unless `named` has the
                              ///< configuration
   std::string tuner;  ///< tuner that chose, if it was not NCCL, in the form that make_tuner takes

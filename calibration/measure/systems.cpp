@@ -211,8 +211,6 @@ FabricSpec fabric_of_row(const MeasuredSystem& system, const Measurement& row) {
 
 RunPlan run_plan(const MeasuredSystem& system, const Measurement& row) {
   RunPlan plan{.cost_model = system.cost_model};
-  // Its logs say "nGpus 4".
-  if (system.name == "H100-SXM-slice") plan.launch = LaunchMode{.gpus_per_thread = 4};
   const FabricInfo* info = find_fabric_info(system.fabric);
   if (info != nullptr && row.ranks % info->nodes_of(row.nodes) != 0) {
     plan.refusal = fmt::format("{} ranks on {} hosts are not the same number in each of {} racks",

@@ -55,8 +55,7 @@ struct RunPlan {
   std::string cost_model{};
   /// The collective that really ran, if the row names another one.
   std::optional<CollectiveKind> collective{};
-  std::optional<LaunchMode> launch{};  ///< where the rows do not tell it
-  std::string refusal{};               ///< reason why it cannot be simulated; empty if it can
+  std::string refusal{};  ///< reason why it cannot be simulated; empty if it can
 };
 [[nodiscard]] RunPlan run_plan(const MeasuredSystem& system, const Measurement& row);
 

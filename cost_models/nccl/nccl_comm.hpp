@@ -7,8 +7,6 @@
 #include <optional>
 #include <string_view>
 
-#include "topology_models/fabric.hpp"
-
 namespace cclgym {
 
 /// The collectives that NCCL tunes, in its own order. (AllToAll, Gather, Scatter and AllToNext run
@@ -66,10 +64,8 @@ struct NcclComm {
   bool nvswitch = false;
   bool collnet = false;     ///< the network can reduce, and NCCL may use it
   int heads = 1;            ///< number of GPUs through which NVLS and CollNet enter a node
-  bool nics_near = false;   ///< at most PCIe switches between a GPU and its NIC
   double nic_Bps = 0;       ///< bandwidth of the NIC that a GPU sends through, B/s; 0: unknown
   int nvlinks_to_peer = 1;  ///< minimum number of NVLinks from a GPU to a peer; 0: none
-  NetworkPlugin plugin{};   ///< what the network's plugin sets; its latency is in the graphs
   bool all_nvlink = false;  ///< NVLinks connect every two GPUs of a node, directly or by NVSwitches
 
   [[nodiscard]] const std::optional<NcclGraph>& graph(NcclAlgorithm algorithm) const {

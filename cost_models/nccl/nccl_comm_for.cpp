@@ -69,16 +69,10 @@ bool uses_nvls(const NcclVersion& version, const NcclComm& comm, int gpus) {
   return comm.compute_capability >= 90 && gpus >= fewest && (nodes || comm.nodes == 1);
 }
 
-// Channels of NVLS (NVLS_NCHANNELS; from 2.30 on ncclNvlsTreeSm100Tuning).
+// Channels of NVLS (NVLS_NCHANNELS).
 int nvls_channels(const NcclVersion& version, const NcclComm& comm) {
-  constexpr int kFew = 24;
-  constexpr int kMany = 32;
-  constexpr double kNdr_Bps = 48e9;
-  constexpr double kXdr_Bps = 96e9;
   if (comm.compute_capability < 100 || version < NcclVersion{2, 25, 0}) return 16;
-  if (comm.nodes == 1) return version >= NcclVersion{2, 27, 0} ? kFew : kMany;
-  if (comm.nodes == 2 || version < NcclVersion{2, 30, 0} || comm.nic_Bps < kNdr_Bps) return kMany;
-  return comm.nic_Bps < kXdr_Bps || comm.ranks_per_node() <= 8 ? kFew : kMany;
+  return comm.nodes == 1 && version >= NcclVersion{2, 27, 0} ? 24 : 32;
 }
 
 constexpr int kMostDirectGpus = 8;  // NCCL_MAX_DIRECT_ARITY + 1
@@ -102,9 +96,6 @@ NcclComm comm_for(const Fabric& fabric, const NcclVersion& version, bool one_nod
   if (comm.nodes > 1 && node.nics_GBps.empty()) {
     throw UserError(fmt::format(
         "fabric '{}' has several nodes without NICs; NCCL needs a NIC in each", fabric.name()));
-  }
-  if (!node.nics_GBps.empty()) {
-    comm.nic_Bps = *std::min_element(node.nics_GBps.begin(), node.nics_GBps.end()) * 1e9;
   }
   const bool nvlink = !node.nvlinks.empty();
   const NcclLink link = nvlink || *gpus == 1 ? NcclLink::NvLink : NcclLink::Pcie;
@@ -140,8 +131,8 @@ NcclComm comm_for(const Fabric& fabric, const NcclVersion& version, bool one_nod
       comm.heads = direct.channels;
     }
   }
-  comm.nics_near = node.nics_at_switches && !fabric.host().nics_behind_host_bridge;
-  comm.ll128 = (nvlink || *gpus == 1) && (comm.nodes == 1 || comm.nics_near) &&
+  const bool near_nics = node.nics_at_switches && !fabric.host().nics_behind_host_bridge;
+  comm.ll128 = (nvlink || *gpus == 1) && (comm.nodes == 1 || near_nics) &&
                (comm.compute_capability < 100 || version >= NcclVersion{2, 25, 0});
   // Each channel is doubled (connect.cc); on Hopper over several nodes it is quadrupled if channels
   // are few and fast.
@@ -156,12 +147,11 @@ NcclComm comm_for(const Fabric& fabric, const NcclVersion& version, bool one_nod
       comm.channels < 16) {
     comm.channels *= 2;
   }
-  comm.plugin = fabric.host().plugin;
-  for (std::optional<NcclGraph>& graph : comm.graphs) {
-    if (graph) graph->inter_latency_s = comm.plugin.latency_s;
-  }
   comm.nvlinks_to_peer = nvlink ? *std::min_element(node.nvlinks.begin(), node.nvlinks.end()) : 0;
   comm.all_nvlink = nvlink && (node.nvswitch || static_cast<int>(node.nvlinks.size()) >= *gpus - 1);
+  if (!node.nics_GBps.empty()) {
+    comm.nic_Bps = *std::min_element(node.nics_GBps.begin(), node.nics_GBps.end()) * 1e9;
+  }
   return comm;
 }
 

@@ -56,8 +56,7 @@ std::uint64_t simple_slot(const NcclVersion& version, const NcclComm& comm) {
   constexpr std::uint64_t kNetwork = 128 * 1024;  // NCCL_P2P_NET_CHUNKSIZE
   constexpr std::uint64_t kPcie = 128 * 1024;     // NCCL_P2P_PCI_CHUNKSIZE
   constexpr std::uint64_t kNvlink = 512 * 1024;   // NCCL_P2P_NVL_CHUNKSIZE
-  const std::uint64_t set = comm.plugin.send_chunk_bytes;
-  if (comm.nodes > 1) return set > 0 ? set : kNetwork;
+  if (comm.nodes > 1) return kNetwork;
   const bool nvlink = comm.nvlinks_to_peer > 0 || family(version) == NcclFamily::V2_8;
   return nvlink ? kNvlink : kPcie;
 }

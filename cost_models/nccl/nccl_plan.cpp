@@ -1,8 +1,5 @@
 #include "cost_models/nccl/nccl_plan.hpp"
 
-#include <algorithm>
-#include <array>
-#include <limits>
 #include <utility>
 
 namespace cclgym::nccl {
@@ -142,67 +139,20 @@ std::uint64_t down_the_ladder(std::uint64_t chunk, std::uint64_t bytes, std::uin
   return chunk;
 }
 
-// Largest chunks of NVLS and of NVLSTree, B.
-struct NvlsLimits {
-  std::uint64_t nvls = 0;
-  std::uint64_t tree = 0;
-};
-
-// Tuning for Blackwell on several nodes (ncclNvlsTreeSm100Tuning); 0: as for other GPUs.
-NvlsLimits blackwell_limits(const NcclComm& comm) {
-  constexpr double kNdr_Bps = 48e9;
-  constexpr double kXdr_Bps = 96e9;
-  constexpr std::uint64_t k64 = 64 * 1024;
-  const double gpus = comm.ranks_per_node();
-  if (comm.nodes == 2 && comm.nic_Bps >= kNdr_Bps) {
-    if (gpus <= 4) return {4 * k64, 4 * k64};
-    const bool small = gpus >= 16 || (gpus <= 8 && comm.nics_near && comm.nic_Bps < kXdr_Bps);
-    return {2 * k64, small ? k64 : 2 * k64};
-  }
-  if (comm.nic_Bps >= kXdr_Bps) {
-    if (gpus <= 8) return {4 * k64, 4 * k64};
-    return {2 * k64, gpus < 32 ? 2 * k64 : k64};
-  }
-  if (comm.nic_Bps >= kNdr_Bps) return {2 * k64, comm.nics_near ? k64 : 2 * k64};
-  return {2 * k64, 0};
-}
-
-NvlsLimits nvls_limits(const Task& task) {
-  constexpr NcclVersion kFirstFew{2, 19, 3};           // 64 KiB on four nodes and more
-  constexpr NcclVersion kFirstTreeVariable{2, 20, 0};  // NCCL_NVLSTREE_MAX_CHUNKSIZE
-  constexpr NcclVersion kFirstVariable{2, 21, 0};      // NCCL_NVLS_CHUNKSIZE
-  constexpr NcclVersion kFirstBlackwell{2, 30, 0};
-  constexpr std::uint64_t kMost = 131072;
-  constexpr std::uint64_t kMostOnFourNodes = 65536;
-  constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t set = task.comm.plugin.nvls_chunk_bytes;
-  NvlsLimits limits{kMost, 0};
-  if (task.version >= kFirstBlackwell && task.comm.compute_capability >= 100 &&
-      task.comm.nodes > 1) {
-    limits = blackwell_limits(task.comm);
-  }
-  if (set > 0 && task.version >= kFirstVariable) limits.nvls = set;
-  if (limits.tree == 0) {
-    limits.tree = task.comm.nodes >= 4 && task.version >= kFirstFew ? kMostOnFourNodes : kNoLimit;
-  }
-  if (set > 0 && task.version >= kFirstTreeVariable) limits.tree = set;
-  if (task.version >= kFirstVariable) limits.tree = std::min(limits.tree, limits.nvls);
-  return limits;
-}
-
 std::uint64_t nvls_chunk(const Task& task, std::uint64_t chunk, std::uint64_t bytes,
                          double simple_nvls_GBps) {
+  constexpr std::uint64_t kMost = 131072;
   constexpr std::uint64_t kMostWhenSlow = 32768;
   constexpr double kSlow_GBps = 150;
   const auto heads = static_cast<std::uint64_t>(task.comm.heads);
-  const NvlsLimits limits = nvls_limits(task);
   if (task.algorithm == NcclAlgorithm::Nvls) {
     const bool slow = task.comm.nodes > 1 && simple_nvls_GBps < kSlow_GBps;
-    chunk = std::min(chunk, slow ? kMostWhenSlow : limits.nvls);
+    chunk = std::min(chunk, slow ? kMostWhenSlow : kMost);
     return down_the_ladder(chunk, bytes, heads,
                            std::array<Rung, 3>{{{64, 65536}, {8, 32768}, {2, 16384}}});
   }
-  chunk = std::min(chunk, limits.tree);
+  if (task.version >= kFirstScheduler) chunk = std::min(chunk, kMost);
+  if (task.comm.nodes >= 4) chunk = std::min<std::uint64_t>(chunk, 65536);
   return down_the_ladder(chunk, bytes, heads,
                          std::array<Rung, 4>{{{32, 262144}, {16, 131072}, {4, 65536}, {1, 32768}}});
 }
@@ -280,7 +230,7 @@ Share schedule(const Task& task, int channels) {
           std::min(task.bytes, part)};
 }
 
-std::uint64_t slot_bytes(const NcclVersion& version, const NcclComm& comm, Protocol protocol) {
+std::uint64_t slot_bytes(const NcclVersion& version, NcclCpu cpu, Protocol protocol) {
   constexpr std::uint64_t kLlBuffer = 512 * 8 * 16 * kSteps;      // threads, lines, bytes per line
   constexpr std::uint64_t kLl128Buffer = 640 * 120 * 8 * kSteps;  // threads, elements, bytes
   constexpr std::uint64_t kSimpleBuffer = 4 << 20;
@@ -293,13 +243,12 @@ std::uint64_t slot_bytes(const NcclVersion& version, const NcclComm& comm, Proto
     case Protocol::Simple:
       break;
   }
-  if (comm.plugin.buffer_bytes > 0) return comm.plugin.buffer_bytes / kSteps;
-  const bool small = comm.cpu == NcclCpu::Arm && version < NcclVersion{2, 19, 0};
+  const bool small = cpu == NcclCpu::Arm && version < NcclVersion{2, 19, 0};
   return (small ? kSimpleBufferOnArm : kSimpleBuffer) / kSteps;
 }
 
 Chunking chunking(const Task& task, const Share& share, double simple_nvls_GBps) {
-  const std::uint64_t slot = slot_bytes(task.version, task.comm, task.protocol);
+  const std::uint64_t slot = slot_bytes(task.version, task.comm.cpu, task.protocol);
   const bool long_chunks = task.algorithm == NcclAlgorithm::Ring &&
                            task.protocol == Protocol::Simple && !rooted(task.collective);
   const std::uint64_t chunk_steps = long_chunks ? 4 : 1;

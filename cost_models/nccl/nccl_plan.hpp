@@ -46,7 +46,6 @@ struct Chunking {
 [[nodiscard]] Chunking chunking(const Task& task, const Share& share, double simple_nvls_GBps);
 
 /// Data in one slot of a connection's FIFO, B.
-[[nodiscard]] std::uint64_t slot_bytes(const NcclVersion& version, const NcclComm& comm,
-                                       Protocol protocol);
+[[nodiscard]] std::uint64_t slot_bytes(const NcclVersion& version, NcclCpu cpu, Protocol protocol);
 
 }  // namespace cclgym::nccl

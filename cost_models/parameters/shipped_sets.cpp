@@ -1,7 +1,6 @@
 #include "cost_models/parameters/shipped_sets.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
@@ -140,7 +139,6 @@ SetsOfFabric sets_of(const Fabric& fabric) {
   return sets;
 }
 
-constexpr std::string_view kAuto = "auto";
 constexpr char kComposes = '+';
 
 // The set `inside` with the costs of messages between nodes of the set `network`.
@@ -172,44 +170,6 @@ ParameterSet composed(ParameterSet inside, const ParameterSet& network) {
     inside.fitted_to.reset();
   }
   return inside;
-}
-
-// Takes the launch from the end of a model's name: "h100:g8:cuda-graph".
-LaunchMode take_launch(std::string_view& name) {
-  constexpr std::string_view kGpus = ":g";
-  constexpr int kMostGpus = 1024;
-  LaunchMode mode;
-  for (std::size_t colon = name.rfind(':'); colon != std::string_view::npos;
-       colon = name.rfind(':')) {
-    const std::string_view word = name.substr(colon);
-    int gpus = 0;
-    if (word == kByCudaGraph) {
-      mode.cuda_graph = true;
-    } else if (word.starts_with(kGpus) &&
-               std::from_chars(word.data() + kGpus.size(), word.data() + word.size(), gpus).ptr ==
-                   word.data() + word.size() &&
-               gpus >= 1 && gpus <= kMostGpus) {
-      mode.gpus_per_thread = gpus;
-    } else {
-      break;
-    }
-    name.remove_suffix(word.size());
-  }
-  return mode;
-}
-
-ParameterSet launched_set(ParameterSet set, const LaunchMode& mode, std::string_view suffix) {
-  if (set.model.hockney) {
-    throw UserError(
-        fmt::format("cost model hockney has no launches; leave '{}' away, or name "
-                    "another model",
-                    suffix));
-  }
-  set.model = launched(std::move(set.model), mode);
-  set.sources["kernel_launch"] =
-      fmt::format("taken over from set {}: set by hand: launches of '{}'", set.model.name, suffix);
-  set.model.name += suffix;
-  return set;
 }
 
 constexpr std::string_view kOver = " over ";
@@ -251,23 +211,17 @@ ParameterSet shipped_parameter_set(std::string_view name) {
     read.model.gpu_models = set.gpu_models;
     return read;
   }
-  std::vector<std::string> names = cost_model_names();
-  names.emplace_back(kAuto);
-  throw UserError(unknown_name_message("cost model", name, names));
+  throw UserError(unknown_name_message("cost model", name, cost_model_names()));
 }
 
 CostModel shipped_cost_model(std::string_view name) { return shipped_parameter_set(name).model; }
 
 ParameterSet parameter_set_for(std::string_view name, const Fabric& fabric) {
-  std::string_view base = name;
-  if (const LaunchMode mode = take_launch(base); base.size() < name.size()) {
-    return launched_set(parameter_set_for(base, fabric), mode, name.substr(base.size()));
-  }
   if (name.ends_with(".yaml") || name.ends_with(".yml")) {
     return load_parameter_set(std::string(name));
   }
   const std::string& gpus = fabric.gpu_model();
-  if (name != kAuto) {
+  if (name != "auto") {
     ParameterSet set = shipped_parameter_set(name);
     // hockney describes no GPU, and only the user knows the GPUs of a fabric that does not state
     // them.

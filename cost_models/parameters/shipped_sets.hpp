@@ -17,15 +17,10 @@ namespace cclgym {
 /// A shipped model by name. Throws UserError naming the nearest one.
 [[nodiscard]] CostModel shipped_cost_model(std::string_view name);
 
-/// Behind the name of a model: how its calls are launched (LaunchMode), ":g8" (8 GPUs a thread),
-/// ":cuda-graph", or both.
-inline constexpr std::string_view kByCudaGraph = ":cuda-graph";
-
-/// The cost model that a user names, perhaps with a launch behind it: "auto" (the parameter set of
-/// the fabric or of its GPU model, or of the nearest GPU model; hockney if the fabric states no GPU
-/// model), the name of a shipped model, or the path of a parameter file (ends in .yaml or .yml).
-/// CostModel::misfit says if it does not describe the fabric's GPUs. Throws UserError naming the
-/// nearest model.
+/// The cost model that a user names: "auto" (the parameter set of the fabric or of its GPU model,
+/// or of the nearest GPU model; hockney if the fabric states no GPU model), the name of a shipped
+/// model, or the path of a parameter file (ends in .yaml or .yml). CostModel::misfit says if it
+/// does not describe the fabric's GPUs. Throws UserError naming the nearest model.
 [[nodiscard]] CostModel cost_model_for(std::string_view name, const Fabric& fabric);
 
 /// One sentence that warns of times under a model that does not describe this fabric; empty if

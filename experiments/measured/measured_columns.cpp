@@ -11,34 +11,19 @@ const std::vector<std::string>& required_measured_columns() {
 
 const std::vector<std::string>& known_measured_columns() {
   static const std::vector<std::string> all = [] {
-    std::vector<std::string> names{"system",
-                                   "gpu",
-                                   "gpus_per_node",
-                                   "ranks",
-                                   "nodes",
-                                   "fabric",
-                                   "nccl_version",
-                                   "config",
-                                   "collective",
-                                   "size_bytes",
-                                   kMedianColumn,
-                                   kShortMedianColumn,
-                                   "time_us_min",
-                                   "time_us_max",
-                                   "samples",
-                                   "source",
-                                   "algorithm",
-                                   "protocol",
-                                   "channels",
-                                   "in_place",
-                                   "segment_bytes",
-                                   "openmpi_algorithm",
-                                   "round",
-                                   "role",
-                                   kWrongColumn,
-                                   kGpusPerRankColumn,
-                                   kGpusPerThreadColumn,
-                                   kCudaGraphColumn};
+    std::vector<std::string> names{"system",        "gpu",
+                                   "gpus_per_node", "ranks",
+                                   "nodes",         "fabric",
+                                   "nccl_version",  "config",
+                                   "collective",    "size_bytes",
+                                   kMedianColumn,   kShortMedianColumn,
+                                   "time_us_min",   "time_us_max",
+                                   "samples",       "source",
+                                   "algorithm",     "protocol",
+                                   "channels",      "in_place",
+                                   "segment_bytes", "openmpi_algorithm",
+                                   "round",         "role",
+                                   kWrongColumn,    kGpusPerRankColumn};
     for (const std::string& name : sweep_result_columns()) {
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }

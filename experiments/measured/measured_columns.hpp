@@ -13,9 +13,6 @@ inline constexpr const char* kShortMedianColumn = "time_us";
 /// Columns of rccl-tests (-Z csv), under names of our own: GPUs of a process, and wrong values.
 inline constexpr const char* kGpusPerRankColumn = "gpus_per_rank";
 inline constexpr const char* kWrongColumn = "wrong";
-/// Columns of how the host launched the calls (LaunchMode); cuda_graph is 0 or 1.
-inline constexpr const char* kGpusPerThreadColumn = "gpus_per_thread";
-inline constexpr const char* kCudaGraphColumn = "cuda_graph";
 
 /// Columns that a file must have, the median under either name.
 [[nodiscard]] const std::vector<std::string>& required_measured_columns();

@@ -76,10 +76,6 @@ void read_config(const MeasuredLine& reader, Measurement& row) {
   const auto of_nccl = nccl_algorithm_of_csv(algorithm);
   const std::string_view ours =
       of_nccl ? kNcclAlgorithmNames[static_cast<std::size_t>(*of_nccl)].ours : "";
-  if (!ours.empty() && !reader.given("protocol") && !reader.given("channels")) {
-    row.allowed = fmt::format("::{}", ours);  // as NCCL_ALGO
-    return;
-  }
   Config config{.algorithm = ours.empty() ? algorithm : std::string(ours)};
   try {
     (void)AlgorithmLibrary::shipped().at(config.algorithm);
@@ -127,8 +123,6 @@ std::vector<double> samples_of(const MeasuredLine& reader) {
   }
   return samples_s;
 }
-
-constexpr int kMostGpusPerThread = 1024;
 
 // Number of nodes in the label of a fabric ("ndv4 nodes=2"); 0 if it does not have one.
 int nodes_of_label(const std::string& label) {
@@ -186,11 +180,6 @@ Measurement read_row(const MeasuredLine& reader, const MeasuredFileContext& cont
   }
   row.bytes = reader.bytes("size_bytes");
   read_config(reader, row);
-  row.launch.gpus_per_thread = reader.given(kGpusPerThreadColumn)
-                                   ? reader.count(kGpusPerThreadColumn, 1, kMostGpusPerThread)
-                                   : gpus_of_rank;
-  row.launch.cuda_graph =
-      reader.given(kCudaGraphColumn) && reader.count(kCudaGraphColumn, 0, 1) == 1;
   const double time_us = reader.microseconds(reader.median_column());
   row.time_s = time_us * 1e-6;
   row.time_us = time_us;

@@ -8,7 +8,6 @@
 
 #include "collectives/contract.hpp"
 #include "core/error.hpp"
-#include "cost_models/cost_model.hpp"
 #include "sim/call/call.hpp"
 #include "topology_models/fabric.hpp"
 
@@ -51,7 +50,6 @@ struct Measurement {
   /// What NCCL_CROSS_NIC allowed its rings (FabricSpec::cross_nic); nullopt: not stated.
   std::optional<bool> cross_nic{};
   std::optional<NetworkKind> network{};  ///< that the log names; nullopt: none
-  LaunchMode launch{};                   ///< how the host launched the calls
   std::string gpu{};                 ///< model of the GPUs, "NVIDIA H100 80GB HBM3"; may be empty
   std::vector<std::string> notes{};  ///< facts of the run that a simulation of the row leaves out
   SourceLocation where;

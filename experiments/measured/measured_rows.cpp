@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "cost_models/parameters/shipped_sets.hpp"
 #include "experiments/measured/fabric_differences.hpp"
 #include "experiments/measured/measured_file.hpp"
 
@@ -33,10 +32,6 @@ std::string config_text(const Measurement& row) {
   std::string text = choice_text(row);
   if (row.cross_nic) text += fmt::format(", NCCL_CROSS_NIC={}", *row.cross_nic ? 1 : 0);
   if (!row.settings.empty()) text += ", " + row.settings;
-  if (row.launch.gpus_per_thread > 1) {
-    text += fmt::format(", {} GPUs a thread", row.launch.gpus_per_thread);
-  }
-  if (row.launch.cuda_graph) text += ", CUDA graph";
   return text;
 }
 
@@ -83,14 +78,6 @@ std::vector<MeasuredRow> read_measured(const std::string& path,
         .source = measured.source,
         .library_chose = !measured.named && measured.tuner.empty() && measured.allowed.empty()};
     row.notes = measured.notes;
-    if (measured.launch.cuda_graph) {
-      row.notes.push_back(
-          fmt::format("CUDA graphs launched the calls; cost model auto{} does so", kByCudaGraph));
-    }
-    if (const int gpus = measured.launch.gpus_per_thread; gpus > 1) {
-      row.notes.push_back(fmt::format(
-          "one thread launched the kernels of {0} GPUs; cost model auto:g{0} does so", gpus));
-    }
     row.where = measured.where;
     if (const MeasuredOn* on = find_fabric(row.fabric, fabrics); on != nullptr && on->fabric) {
       const std::optional<bool> crosses_nics = on->fabric->host().crosses_nics;

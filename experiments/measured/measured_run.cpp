@@ -151,10 +151,9 @@ MeasuredRun::Layout MeasuredRun::layout(const SourceLocation& where,
                                         const MeasuredFileContext& context) const {
   if (devices.empty()) {
     if (!context.ranks) {
-      throw UserError(
-          where,
-          "the output does not state the number of ranks ('#  Rank  0 … on HOST'); "
-          "give it with --ranks (compare, fit), or write CSV, which has a column for it");
+      throw UserError(where,
+                      "the output does not state the number of ranks ('#  Rank  0 … on HOST'); "
+                      "give it with --ranks");
     }
     const int nodes = context.nodes.value_or(1);
     if (*context.ranks % nodes != 0) {
@@ -261,10 +260,8 @@ void MeasuredRun::complete(Measurement& row, const MeasuredFileContext& context)
   }
   const std::optional<CollectiveKind> kind = collective ? collective : context.collective;
   if (!kind) {
-    throw UserError(
-        row.where,
-        "the output does not name the collective; give it with --collective (compare, fit), or "
-        "write CSV, which has a column for it");
+    throw UserError(row.where,
+                    "the output does not name the collective; give it with --collective");
   }
   row.collective = *kind;
   const Layout found = layout(row.where, context);
@@ -272,7 +269,6 @@ void MeasuredRun::complete(Measurement& row, const MeasuredFileContext& context)
   row.nodes = found.nodes;
   check_options(row, context);
   row.nodes_stated = !devices.empty() || context.nodes.has_value();
-  row.launch = launch;
   row.system = context.system.value_or("");
   if (!devices.empty()) row.gpu = devices.front().model;
   for (const MeasuredDevice& device : devices) {

@@ -28,7 +28,6 @@ class MeasuredRun {
   std::string version;  ///< "2.28.9"; empty: not stated
   std::vector<std::string> notes;  ///< facts of the run that a simulation leaves out
   std::vector<MeasuredDevice> devices;
-  LaunchMode launch{};
   std::optional<NetworkKind> network{};
   RunVariables variables;
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <fmt/core.h>
 #include <utility>
 
@@ -111,7 +110,7 @@ class NcclTestsReader {
       whole_line(log.number, log.column, log.text);
       return;
     }
-    debug_line(log, start);
+    debug_line(std::string_view(log.text).substr(start));
     const std::string_view front = without_time(std::string_view(log.text).substr(0, start));
     if (words_of(front).empty()) return;
     if (cut_.text.empty()) {
@@ -164,16 +163,7 @@ class NcclTestsReader {
       first_text_ = text.substr(words.front().column - column, kShown);
     }
     if (columns_ && number_of<std::uint64_t>(words.front().text)) {
-      // Rows that lost the line break between them.
-      const auto next =
-          static_cast<std::ptrdiff_t>(row_start(words, std::max<std::size_t>(1, columns_->count)));
-      results({words.begin(), words.begin() + next});
-      if (next < std::ssize(words)) results({words.begin() + next, words.end()});
-      return;
-    }
-    // Other output may lack a line break, so that a row stands behind it.
-    if (const std::size_t row = row_start(words, 1); row < words.size()) {
-      results({words.begin() + static_cast<std::ptrdiff_t>(row), words.end()});
+      results(words);
       return;
     }
     if (columns_ && grouped_digits(words.front().text)) {
@@ -216,33 +206,18 @@ class NcclTestsReader {
     }
     for (std::size_t i = 0; i < of_run_.size(); ++i) {
       Measurement& row = of_run_[i];
-      if (i > 0) check_step(of_run_[i - 1], row);
       run_.complete(row, context_);
       check_bandwidths(row, bandwidths_[i].first, bandwidths_[i].second);
       rows_.push_back(std::move(row));
     }
     of_run_.clear();
     bandwidths_.clear();
-    step_factor_ = 0;
     MeasuredRun next;
     next.version = run_.version;
     next.variables = std::move(run_.variables);
     next.variables.next_run();
     run_ = std::move(next);
     columns_.reset();
-  }
-
-  // Notes a single size that is missing. (Where many are, somebody left them out.) Sizes are
-  // rounded to the ranks, so that a step may differ from the factor, but not by another factor.
-  void check_step(const Measurement& before, Measurement& row) const {
-    constexpr double kRounding = 0.99;
-    const double ratio = static_cast<double>(row.bytes) / static_cast<double>(before.bytes);
-    const double two_steps = kRounding * step_factor_ * step_factor_;
-    if (step_factor_ <= 1 || ratio < two_steps || ratio >= two_steps * step_factor_) return;
-    row.notes.push_back(
-        fmt::format("the log has no row between {} B and {} B, although its sizes "
-                    "grow by a factor of {}",
-                    before.bytes, row.bytes, step_factor_));
   }
 
   // Returns false for a line that nccl-tests did not print.
@@ -289,13 +264,8 @@ class NcclTestsReader {
         run_.notes.push_back(fmt::format(
             "{} calls ran in a group (agg iters); the simulation is of single calls", value));
       }
-      if (words[i].text == "step:" && words[i + 1].text.ends_with("(factor)")) {
-        const std::string_view factor = words[i + 1].text;
-        step_factor_ = number_of<double>(factor.substr(0, factor.find('('))).value_or(0);
-      }
-      if (words[i].text == "nGpus" && value > 0) run_.launch.gpus_per_thread = value;
       if (words[i].text == "graph:" && value > 0) {
-        run_.launch.cuda_graph = true;
+        run_.notes.emplace_back("CUDA graphs launched the calls; the simulation launches each");
       }
     }
   }
@@ -488,16 +458,9 @@ class NcclTestsReader {
     }
   }
 
-  // Reads "alpha0:7000:7100 [0] NCCL INFO NCCL_ALGO set by environment to Tree", which begins at
-  // `start`. Without a line break at its end, a row follows.
-  void debug_line(const LogLine& log, std::size_t start) {
-    std::vector<Word> words = words_of(std::string_view(log.text).substr(start));
-    for (Word& word : words) word.column += log.column + start - 1;
-    if (const std::size_t row = row_start(words, 1); row < words.size()) {
-      number_ = log.number;
-      results({words.begin() + static_cast<std::ptrdiff_t>(row), words.end()});
-      words.resize(row);
-    }
+  // Reads "alpha0:7000:7100 [0] NCCL INFO NCCL_ALGO set by environment to Tree".
+  void debug_line(std::string_view text) {
+    const std::vector<Word> words = words_of(text);
     release(words);
     network(words);
     for (std::size_t i = 0; i + 5 < words.size(); ++i) {
@@ -515,22 +478,6 @@ class NcclTestsReader {
             .type = std::string(text(columns_->type)),
             .redop = std::string(text(columns_->redop)),
             .root = number_of<int>(text(columns_->root))};
-  }
-
-  // The first word from `from` on at which a whole row begins; words.size() if there is none.
-  [[nodiscard]] std::size_t row_start(const std::vector<Word>& words, std::size_t from) const {
-    if (!columns_) return words.size();
-    for (std::size_t i = from; i + columns_->count <= words.size(); ++i) {
-      const auto is_number = [&](const std::optional<std::size_t>& column) {
-        return !column || number_of<double>(words[i + *column].text).has_value();
-      };
-      const bool typed = !columns_->type || !is_number(columns_->type);
-      if (number_of<std::uint64_t>(words[i].text) && is_number(columns_->elements) &&
-          is_number(columns_->out_of_place_time) && typed && columns_->elements) {
-        return i;
-      }
-    }
-    return words.size();
   }
 
   double time_of(const Word& word) const {
@@ -595,7 +542,6 @@ class NcclTestsReader {
   bool commented_ = false;  // it begins with #
   bool heading_seen_ = false;
   std::optional<Columns> columns_;
-  double step_factor_ = 0;  // of the run's sizes; 0: they do not grow by a factor
   MeasuredRun run_;
   std::vector<Measurement> of_run_;
   std::vector<std::pair<double, double>> bandwidths_;  // algbw and busbw of these rows, GB/s

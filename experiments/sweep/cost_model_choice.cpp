@@ -1,5 +1,6 @@
 #include "experiments/sweep/cost_model_choice.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cost_models/parameters/cost_parameters.hpp"
@@ -10,6 +11,8 @@
 namespace cclgym {
 
 namespace {
+
+constexpr std::string_view kAuto = "auto";
 
 // Values that a mapping overrides one by one.
 class Overrides {
@@ -106,12 +109,13 @@ ParameterSet choose_parameter_set(const std::string& text, const Fabric& fabric,
   if (is_parameter_file(text)) {
     return parameter_set_for(existing_path_beside(text, "parameter file", where), fabric);
   }
-  try {
+  std::vector<std::string> names = cost_model_names();
+  names.emplace_back(kAuto);
+  if (std::find(names.begin(), names.end(), text) != names.end()) {
     return parameter_set_for(text, fabric);
-  } catch (const UserError& error) {
-    throw UserError(where,
-                    std::string(error.what()) + "; or the path of a parameter file (*.yaml)");
   }
+  throw UserError(where, unknown_name_message("cost model", text, names) +
+                             "; or the path of a parameter file (*.yaml)");
 }
 
 }  // namespace

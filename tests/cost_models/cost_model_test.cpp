@@ -176,32 +176,6 @@ TEST_CASE("a fabric's GPU model chooses the parameter set", "[cost_models][cost-
   CHECK_THROWS_AS(cost_model_for("autoo", *fabric_of("A100")), UserError);
 }
 
-TEST_CASE("CUDA graphs launch the calls of a model", "[cost_models][cost-model]") {
-  const auto fabric = make_fabric({.name = "hgx-h100"});
-  const ParameterSet stream = parameter_set_for("auto", *fabric);
-  const ParameterSet graph = parameter_set_for("auto:cuda-graph", *fabric);
-  CHECK(graph.model.name == "h100:cuda-graph");
-  CHECK(graph.model.kernel_launch_s == shipped_cost_model("h100-mscclpp").kernel_launch_s);
-  CHECK(graph.source_of("kernel_launch").starts_with("taken over from set h100: "));
-  CHECK(graph.model.channel_overhead_s == stream.model.channel_overhead_s);
-  CHECK(graph.model.canonical_text() != stream.model.canonical_text());
-  const CostModel eight = cost_model_for("h100:g8", *fabric);
-  CHECK(eight.kernel_launch_s == stream.model.kernel_launch_s + 7 * stream.model.launch_per_gpu_s);
-  CHECK(eight.name == "h100:g8");
-  CHECK(cost_model_for("h100:g8:cuda-graph", *fabric).kernel_launch_s ==
-        graph.model.kernel_launch_s + 7 * stream.model.launch_per_gpu_s);
-  CHECK(cost_model_for("h100:cuda-graph:g8", *fabric).kernel_launch_s ==
-        cost_model_for("h100:g8:cuda-graph", *fabric).kernel_launch_s);
-  for (const char* const wrong : {"h100:g0", "h100:g", "h100:g8x", "h100:graph", ":g8"}) {
-    CAPTURE(wrong);
-    CHECK_THROWS_AS(cost_model_for(wrong, *fabric), UserError);
-  }
-  // A launch that is already shorter stays.
-  CHECK(cost_model_for("h100-mscclpp:cuda-graph", *fabric).kernel_launch_s ==
-        shipped_cost_model("h100-mscclpp").kernel_launch_s);
-  CHECK_THROWS_AS(cost_model_for("hockney:cuda-graph", *fabric), UserError);
-}
-
 TEST_CASE("a set that is not of the fabric's GPUs says so", "[cost_models][cost-model]") {
   struct Case {
     std::string fabric;

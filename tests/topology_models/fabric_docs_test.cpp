@@ -5,7 +5,6 @@
 #include "topology_models/describe/describe.hpp"
 #include "topology_models/fabric_file.hpp"
 #include "topology_models/fabrics.hpp"
-#include "topology_models/network_plugin.hpp"
 
 namespace cclgym {
 
@@ -60,7 +59,6 @@ TEST_CASE("docs/fabrics.md holds the tables of all fabrics and keys, as the reco
   page.put("describe", describe_fabric(*fabric_of("polaris", 64)) +
                            describe_facts(find_fabric_info("polaris")->facts));
   page.put("fabric file", fabric_file_options());
-  page.put("network plugin", network_plugin_options());
   page.put("server", fabric_server_options());
   page.put("node", fabric_node_options());
   page.put("link", fabric_link_options());

@@ -290,20 +290,6 @@ TEST_CASE("fabric file: hosts, as NCCL's choice sees them", "[topology_models][f
   CHECK(text("nics_behind_host_bridge: true\n") != text(""));
 }
 
-TEST_CASE("fabric file: the network's plugin", "[topology_models][fabric-file]") {
-  const auto with = [](const std::string& plugin) {
-    return read("network_plugin: " + plugin + "\nnodes: [{name: a}]\n");
-  };
-  CHECK(with("{}")->host().plugin == NetworkPlugin{});
-  CHECK(
-      with("{latency: 75us, buffer: 8MiB, send_chunk: 512KiB, nvls_chunk: 1KiB}")->host().plugin ==
-      NetworkPlugin{75e-6, 8 << 20, 512 << 10, 1 << 10});
-  CHECK(with("{buffer: 8MiB}")->canonical_text() != with("{}")->canonical_text());
-  CHECK(with("{}")->canonical_text() == read("nodes: [{name: a}]\n")->canonical_text());
-  CHECK(refusal("network_plugin: {latencies: 1us}\nnodes: [{name: a}]\n")
-            .starts_with("f.yaml:1:18: "));
-}
-
 TEST_CASE("fabric file: a key without a value is refused", "[topology_models][fabric-file]") {
   CHECK(refusal("cpu:\nnodes: [{name: a}]\n") ==
         "f.yaml:1:1: cpu has no value; expected one of intel, amd, arm");

@@ -12,7 +12,6 @@
 #include "topology_models/describe/link_pairs.hpp"
 #include "topology_models/fabric_file.hpp"
 #include "topology_models/gpu_models.hpp"
-#include "topology_models/network_plugin.hpp"
 #include "topology_models/text.hpp"
 
 namespace cclgym {
@@ -147,11 +146,6 @@ std::string host_text(const Fabric& fabric) {
   std::vector<Row> rows = {{"cpu", std::string(to_string(host.cpu))}};
   if (host.nics_behind_host_bridge) rows.push_back({"nics_behind_host_bridge", "true"});
   if (!host.crosses_nics) rows.push_back({"cross_nic", "false"});
-  for (const Field<NetworkPlugin>& field : network_plugin_fields()) {
-    if (field.get(host.plugin) == field.get(NetworkPlugin{})) continue;
-    rows.push_back(
-        {"network_plugin " + field.key(), option_text(*field.get(host.plugin), field.spec())});
-  }
   if (!host.ring_orders.empty()) rows.push_back({"rings", orders_text(host.ring_orders)});
   if (!host.tree_orders.empty()) rows.push_back({"trees", orders_text(host.tree_orders)});
   return "\nHosts, as NCCL's choice sees them\n" + table(rows);

@@ -70,9 +70,6 @@ class FabricText {
     if (!machine_.gpu_model.empty()) text += "gpu_model: " + machine_.gpu_model + "\n";
     text += fmt::format("cpu: {}\n", to_string(machine_.cpu));
     if (machine_.nics_behind_host_bridge) text += "nics_behind_host_bridge: true\n";
-    if (machine_.plugin_latency_us > 0) {
-      text += fmt::format("network_plugin: {{latency: {}us}}\n", machine_.plugin_latency_us);
-    }
     if (machine_.relays > 0) text += fmt::format("relays: {}\n", machine_.relays);
     const std::string network_switch = "- {name: network, kind: network-switch}\n";
     const std::string network = network_links();

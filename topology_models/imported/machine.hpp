@@ -37,8 +37,7 @@ struct Machine {
   std::string gpu_model;  ///< empty: unknown
   HostCpu cpu = HostCpu::Intel;
   bool nics_behind_host_bridge = false;
-  double plugin_latency_us = 0;  ///< NetworkPlugin::latency_s, in us
-  int relays = 0;                ///< Fabric::max_relays()
+  int relays = 0;  ///< Fabric::max_relays()
   std::vector<MachineDevice> devices;
   std::vector<MachineLink> links;
   std::vector<std::string> warnings;  ///< sentences about what was assumed

@@ -273,9 +273,6 @@ class SystemReader {
       const int speed_mbps = net.attribute("speed").as_int();
       if (speed_mbps <= 0) ++unknown_nics_;
       const double rate_Bps = speed_mbps > 0 ? speed_mbps * 1e6 / 8 : kDefaultNic_Bps;
-      // At most a second, so that a wrong number is no fault of the fabric file.
-      machine_.plugin_latency_us =
-          std::max(machine_.plugin_latency_us, std::min(net.attribute("latency").as_double(), 1e6));
       if (std::string_view(net.attribute("gdr").value()) == "0") ++nics_without_gdr_;
       const std::size_t device = machine_.add({.kind = NodeKind::Nic,
                                                .order = document_.small(net, "dev", {0, 1'000'000}),

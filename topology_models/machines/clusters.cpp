@@ -8,7 +8,6 @@
 #include "core/magnitudes.hpp"
 #include "core/options/field.hpp"
 #include "core/yaml/yaml.hpp"
-#include "topology_models/network_plugin.hpp"
 #include "topology_models/servers/infiniband_cluster.hpp"
 
 namespace cclgym {
@@ -168,23 +167,22 @@ std::vector<OptionSpec> options_of(const Cluster& cluster) {
       {fabric_option("nic_binding"), fabric_option("oversubscription", {.default_text = "1"}),
        fabric_option("nodes_per_leaf", {.default_text = fmt::format("{}", cluster.nodes_per_leaf)}),
        fabric_option("rails")});
-  if (cluster.nvls) options.push_back(fabric_option("nvls"));
-  if (cluster.node.network == NetworkKind::InfiniBand) options.push_back(fabric_option("sharp"));
+  if (cluster.nvls) {
+    options.push_back(fabric_option("nvls"));
+    options.push_back(fabric_option("sharp"));
+  }
   return options;
 }
 
 FabricModel model_of(const YamlValue& item) {
   Cluster cluster;
-  std::vector<OptionSpec> specs{facts_option(), network_plugin_option()};
+  std::vector<OptionSpec> specs{facts_option()};
   for (const Field<Cluster>& field : cluster_fields()) specs.push_back(field.spec());
   check_keys(item, specs, "cluster");
   for (const Field<Cluster>& field : cluster_fields()) {
     const YamlValue* const stated = item.find(field.key());
     field.set(cluster, stated != nullptr ? read_option(*stated, field.spec())
                                          : read_option(field.spec().default_text, field.spec()));
-  }
-  if (const YamlValue* const plugin = item.find(network_plugin_option().name)) {
-    cluster.node.host.plugin = read_network_plugin(*plugin);
   }
   cluster.node.boards = cluster.node.nvswitches_a_board > 0 ? 1 : 0;
   if (cluster.mesh_units > 0) {

@@ -279,56 +279,6 @@ TEST_CASE("chunks and slices are those of NCCL's buffers", "[cost_models][nccl-c
         2 * kMiB);
 }
 
-// Expected: src/enqueue.cc and src/transport/nvls.cc of 2.19.1, 2.19.3, 2.20.3, 2.21.5, 2.30.7.
-TEST_CASE("the chunks of NVLSTree follow the release, the nodes and the network's plugin",
-          "[cost_models][nccl-choice]") {
-  const auto chunk = [](const char* version, int nodes, std::uint64_t set = 0, int capability = 90,
-                        bool near = true, double nic_GBps = 50, int gpus = 8) {
-    NcclComm comm;
-    comm.ranks = gpus * nodes;
-    comm.nodes = nodes;
-    comm.compute_capability = capability;
-    comm.channels = 16;
-    comm.nvswitch = true;
-    comm.heads = gpus;
-    comm.nics_near = near;
-    comm.nic_Bps = nic_GBps * 1e9;
-    comm.plugin.nvls_chunk_bytes = set;
-    set_graph(comm, A::Ring, nccl_graph(8, 40, 40));
-    set_graph(comm, A::Nvls, nccl_graph(8, 40, 60));
-    set_graph(comm, A::NvlsTree, nccl_graph(8, 40, 60));
-    constexpr std::uint64_t kHuge = 64ULL << 30;
-    return nccl_of(version, comm)
-               .plan(C::AllReduce, A::NvlsTree, Protocol::Simple, kHuge)
-               ->chunk_bytes /
-           kKiB;
-  };
-  CHECK(chunk("2.18.3", 8) == 512);
-  CHECK(chunk("2.19.1", 8) == 512);
-  CHECK(chunk("2.19.3", 8) == 64);
-  CHECK(chunk("2.19.3", 3) == 512);
-  CHECK(chunk("2.20.3", 8) == 64);
-  CHECK(chunk("2.21.5", 3) == 128);
-  CHECK(chunk("2.28.9", 8) == 64);
-  // NCCL_NVLSTREE_MAX_CHUNKSIZE since 2.20, NCCL_NVLS_CHUNKSIZE since 2.21.
-  constexpr std::uint64_t k512 = 512 * kKiB;
-  CHECK(chunk("2.19.3", 8, k512) == 64);
-  CHECK(chunk("2.20.3", 8, k512) == 512);
-  CHECK(chunk("2.28.9", 8, k512) == 512);
-  CHECK(chunk("2.30.7", 8, k512, 100) == 512);
-  // Blackwell, 2.30.
-  CHECK(chunk("2.29.7", 2, 0, 100) == 128);
-  CHECK(chunk("2.30.7", 2, 0, 100) == 64);
-  CHECK(chunk("2.30.7", 2, 0, 100, false) == 128);
-  CHECK(chunk("2.30.7", 2, 0, 100, true, 50, 4) == 256);
-  CHECK(chunk("2.30.7", 2, 0, 100, true, 100) == 128);
-  CHECK(chunk("2.30.7", 4, 0, 100) == 64);
-  CHECK(chunk("2.30.7", 4, 0, 100, false) == 128);
-  CHECK(chunk("2.30.7", 4, 0, 100, true, 100) == 256);
-  CHECK(chunk("2.30.7", 4, 0, 100, true, 25) == 64);
-  CHECK(chunk("2.30.7", 3, 0, 100, true, 25) == 128);
-}
-
 TEST_CASE("chunks of NVLS and PAT", "[cost_models][nccl-choice]") {
   NcclComm comm;
   comm.ranks = 8;

@@ -307,31 +307,3 @@ TEST_CASE("a fabric of one's own: GPUs on PCIe, one bundled NVLink",
   const auto bundle = pair_of("A100", {.kind = LinkKind::NvLink, .unit_bandwidth_Bps = 300e9});
   CHECK(seen(nccl_comm_for(*bundle, parse_nccl_version("2.28.9")), A::Ring) == Seen{12, 20, 20});
 }
-
-TEST_CASE("NCCL hears of EFA's latency and takes the buffers of its plugin",
-          "[cost_models][nccl-comm-for]") {
-  const NcclComm p5 = comm_of("aws-p5", 2, "2.28.9");
-  CHECK(p5.graph(A::Ring)->inter_latency_s == 75e-6);
-  CHECK(p5.graph(A::NvlsTree)->inter_latency_s == 75e-6);
-  CHECK(p5.plugin.buffer_bytes == 8 << 20);
-  CHECK(comm_of("hgx-h100", 2, "2.28.9").graph(A::Ring)->inter_latency_s == 0);
-  CHECK(comm_of("hgx-h100", 2, "2.28.9").plugin == NetworkPlugin{});
-  // Sends between nodes move pieces of 512 KiB instead of 128.
-  constexpr std::uint64_t kBig = 1 << 30;
-  const NcclVersion version = parse_nccl_version("2.28.9");
-  CHECK(nccl_p2p(version, p5, kBig).chunk_bytes ==
-        4 * nccl_p2p(version, comm_of("hgx-h100", 2, "2.28.9"), kBig).chunk_bytes);
-  // A latency between nodes makes NCCL prefer trees, which cross the network less often than rings.
-  const auto algorithm = [&](const NcclComm& comm) {
-    return NcclDefault(version, comm).choose(NcclCollective::AllReduce, 64 << 20).algorithm;
-  };
-  CHECK(algorithm(comm_of("aws-p4d", 4, "2.28.9")) == A::Tree);
-}
-
-TEST_CASE("channels of NVLS on Blackwell", "[cost_models][nccl-comm-for]") {
-  CHECK(comm_of("b200", 1, "2.30.7").nvls_channels == 24);
-  CHECK(comm_of("b200", 2, "2.30.7").nvls_channels == 32);
-  CHECK(comm_of("b200", 4, "2.30.7").nvls_channels == 24);
-  CHECK(comm_of("b200", 4, "2.29.7").nvls_channels == 32);
-  CHECK(comm_of("hgx-h100", 4, "2.30.7").nvls_channels == 16);
-}

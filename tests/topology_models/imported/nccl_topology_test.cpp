@@ -59,23 +59,6 @@ std::string gpus_on_switches(int count, const std::string& of) {
 
 }  // namespace
 
-TEST_CASE("NCCL's topology: the latency that the plugin states", "[topology_models][imported]") {
-  const auto latency_s = [](const std::string& attribute) {
-    return imported(
-               xml_system(xml_cpu(xml_pci("10", xml_pci("11", xml_gpu(0, "", "sm=\"80\"")) +
-                                                    xml_pci("13",
-                                                            "<nic><net name=\"efa0\" dev=\"0\" "
-                                                            "speed=\"100000\" " +
-                                                                attribute + "/></nic>")))))
-        ->host()
-        .plugin.latency_s;
-  };
-  CHECK(latency_s("latency=\"75.000000\"") == 75e-6);
-  CHECK(latency_s("latency=\"0.000000\"") == 0);
-  CHECK(latency_s("latency=\"-1\"") == 0);
-  CHECK(latency_s("") == 0);
-}
-
 TEST_CASE("NCCL's topology: GPUs, NVLinks, a switch and a NIC", "[topology_models][imported]") {
   const FabricPtr fabric = imported(pair_of_gpus());
   CHECK(fabric->name() == "machine");
